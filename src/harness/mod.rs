@@ -61,6 +61,7 @@ use crate::verify;
 use crate::workload::Prepare;
 use failure::Failure;
 use plan::Plan;
+use store::Store;
 
 /// A generated function: which group of the plan to run.
 pub type GroupFn = fn(&mut Criterion, &mut Session);
@@ -99,12 +100,14 @@ fn run(
     Capability::chosen()?;
     let plan = read(plan)?;
     let measures = args.action == args::Action::Measure && !args.loads() && !args.is_connected;
-    match judge::start(&plan, |id| measures && args.selects(id))? {
+    let folders = target_dir::settle()?;
+    let saved_as = args.saved_as.as_deref();
+    let store = Store::new(folders.records.clone(), target, measures, args.saves, saved_as);
+    match judge::start(&plan, store, |id| measures && args.selects(id))? {
         judge::Role::Judge(code) => return Ok(code),
         judge::Role::Harness(judge) => args.judge = judge.map(Rc::new),
     }
     let judge = args.judge.clone();
-    let folders = target_dir::settle()?;
     let _no_gradients = tch::no_grad_guard();
     let mut criterion = criterion();
     // Criterion may have ended the process until here (`--help`), which waits for nothing.

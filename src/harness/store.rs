@@ -12,6 +12,7 @@ use std::path::{Path, PathBuf};
 
 use ::libtorch::partial;
 use plan::{Record, RunManifest};
+use serde_json::Value;
 
 /// The records of a bench target under a name.
 pub fn file(root: &Path, baseline: &str, target: &str) -> PathBuf {
@@ -100,6 +101,33 @@ impl Store {
             }
         }
         Ok(())
+    }
+
+    /// Corrects the last record of a case in each file where it is wrong, by one more. A file without a record of the case
+    /// is left as it is, and wrong. Returns whether any was wrong.
+    pub fn correct(
+        &self,
+        full_id: &str,
+        is_wrong: impl Fn(&Value) -> bool,
+        correct: impl Fn(&mut Value),
+    ) -> io::Result<bool> {
+        let mut was_wrong = false;
+        for path in self.baselines.iter().map(|baseline| self.file(baseline)) {
+            let text = fs::read(&path).map_err(|error| with_path(&path, &error))?;
+            let lines = text.rsplit(|byte| *byte == b'\n');
+            let mut records = lines.filter_map(|it| serde_json::from_slice::<Value>(it).ok());
+            let Some(mut record) = records.find(|record| record["full_id"] == full_id) else {
+                was_wrong = true;
+                continue;
+            };
+            if is_wrong(&record) {
+                was_wrong = true;
+                correct(&mut record);
+                let line = format!("{record}\n");
+                append_line(&path, line.as_bytes()).map_err(|error| with_path(&path, &error))?;
+            }
+        }
+        Ok(was_wrong)
     }
 
     /// Ends the run: the final manifest, because that is what a reader asks for first; one line per

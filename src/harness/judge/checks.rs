@@ -3,6 +3,7 @@
 use plan::{Check, CheckStatus};
 use statistics::{median, quantile};
 
+use super::confine;
 use super::trial::{Content, Stopped, Trial};
 use crate::harness::clock::Stopwatch;
 use crate::refusal::Refusal;
@@ -431,7 +432,7 @@ impl Findings {
 
     /// Whether a function of the process has been replaced in its place.
     fn code(&mut self, trial: &Trial<'_>) -> Result<(), Stopped> {
-        match trial.changed_code() {
+        match confine::changed_code(&trial.pid) {
             Ok(None) => self.passed("code", "as it was loaded".to_owned()),
             Ok(Some((file, kib))) => {
                 self.suspect(

@@ -1,6 +1,8 @@
 //! The process of a kernel may not trace or read other processes, signal them, or start ones that outlive it; nor leave
 //! anything in files or on a network.
 
+use std::fmt::Display;
+
 use libc::{BPF_ABS, BPF_JEQ, BPF_JMP, BPF_JSET, BPF_K, BPF_LD, BPF_RET, BPF_W, sock_filter};
 use nix::sys::prctl;
 
@@ -181,4 +183,25 @@ fn set_capabilities(held: Capabilities) -> Result<(), String> {
         0 => Ok(()),
         _ => Err(format!("capset: {}", std::io::Error::last_os_error())),
     }
+}
+
+/// The file whose code in a process is not what was loaded, and how many KiB; an error where the system does not say.
+pub fn changed_code(process: &dyn Display) -> std::io::Result<Option<(String, u64)>> {
+    let (mut changed, mut file) = (None, None);
+    for line in std::fs::read_to_string(format!("/proc/{process}/smaps"))?.lines() {
+        let mut words = line.split_ascii_whitespace();
+        match (words.next(), words.next()) {
+            (Some("Private_Dirty:"), Some(kib)) => {
+                let kib = kib.parse().unwrap_or(0);
+                changed = file.take().filter(|_| kib > 0).map(|file| (file, kib)).or(changed);
+            }
+            // A mapping: its addresses, its rights, three numbers, its file.
+            (Some(range), Some(rights)) if range.contains('-') => {
+                let path = words.nth(3).filter(|it| it.starts_with('/'));
+                file = path.filter(|_| rights.contains('x')).map(str::to_owned);
+            }
+            _ => {}
+        }
+    }
+    Ok(changed)
 }

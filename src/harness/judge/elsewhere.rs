@@ -4,6 +4,8 @@ use std::process::ExitCode;
 
 use plan::{Case, Judged, Outcome, Plan, Work};
 
+use super::store::Store;
+
 /// The part that this process has: there is no other.
 pub enum Role {
     /// Never.
@@ -50,6 +52,6 @@ pub fn unjudged(case: &Case) -> Option<&'static str> {
 }
 
 /// Starts nothing.
-pub fn start(_: &Plan, _: impl Fn(&str) -> bool) -> Result<Role, String> {
+pub fn start(_: &Plan, _: Store, _: impl Fn(&str) -> bool) -> Result<Role, String> {
     Ok(Role::Harness(None))
 }

@@ -14,6 +14,7 @@ mod child;
 mod confine;
 mod draws;
 mod memory;
+mod records;
 mod trial;
 mod zygote;
 
@@ -31,6 +32,7 @@ use plan::{Case, Check, Device, Judge, Judged, Outcome, Plan, Work};
 use serde::{Deserialize, Serialize};
 
 use super::panics::{self, Caught};
+use super::store::Store;
 use crate::refusal::Refusal;
 use crate::threads;
 use checks::Findings;
@@ -117,24 +119,28 @@ pub fn unjudged(case: &Case) -> Option<&'static str> {
     }
 }
 
-/// Divides the process, where a run has cases to judge: `selects` says which ids it measures. Nothing may have started a
-/// thread yet.
+/// Divides the process, where a run has cases to judge: `selects` says which ids it measures, and their records are in
+/// `store`. Nothing may have started a thread yet.
 ///
 /// # Errors
 /// When the system refuses a process or memory.
-pub fn start(plan: &Plan, selects: impl Fn(&str) -> bool) -> Result<Role, String> {
+pub fn start(plan: &Plan, store: Store, selects: impl Fn(&str) -> bool) -> Result<Role, String> {
     let is_judged = |case: &Case| unjudged(case).is_none() && selects(&case.full_id());
     if !plan.cases().any(is_judged) {
         return Ok(Role::Harness(None));
     }
+    untouched()?;
     let memory = SharedMemory::new()?;
     let (judge, zygote) = UnixStream::pair().map_err(|error| error.to_string())?;
     // SAFETY: no other thread exists.
-    if unsafe { fork() }.map_err(|error| error.to_string())?.is_child() {
-        drop(judge);
-        let served = zygote::serve(zygote, memory, plan);
-        std::process::exit(i32::from(served.is_err()));
-    }
+    let forking = match unsafe { fork() }.map_err(|error| error.to_string())? {
+        ForkResult::Parent { child } => child,
+        ForkResult::Child => {
+            drop(judge);
+            let served = zygote::serve(zygote, memory, plan);
+            std::process::exit(i32::from(served.is_err()));
+        }
+    };
     drop(zygote);
     let (server, client) = UnixStream::pair().map_err(|error| error.to_string())?;
     // SAFETY: as above.
@@ -147,8 +153,25 @@ pub fn start(plan: &Plan, selects: impl Fn(&str) -> bool) -> Result<Role, String
         }
         ForkResult::Parent { child } => {
             drop(client);
-            Bench::new(plan, judge, memory)?.serve(server, child).map(Role::Judge)
+            let bench = Bench::new(plan, judge, memory)?;
+            let served = bench.serve(server, child, |answers| checked(&store, forking, answers));
+            served.map(Role::Judge)
         }
+    }
+}
+
+/// Refuses a process in which code of a kernel has run before `main`, as far as that shows.
+fn untouched() -> Result<(), String> {
+    const REMEDY: &str = "what runs before `main` can reach its judge; `judge: off` measures it as it is, and says so";
+    let threads = std::fs::read_dir("/proc/self/task").map_or(0, Iterator::count);
+    if threads > 1 {
+        return Err(format!("{threads} threads run before `main`: {REMEDY}"));
+    }
+    match confine::changed_code(&"self") {
+        Ok(Some((file, kib))) => {
+            Err(format!("{kib} KiB of {file} are not as they were loaded: {REMEDY}"))
+        }
+        _ => Ok(()),
     }
 }
 
@@ -165,23 +188,36 @@ impl<'p> Bench<'p> {
     fn new(plan: &'p Plan, zygote: UnixStream, file: SharedMemory) -> Result<Self, String> {
         // Nobody reads its memory, not even another process of this user.
         prctl::set_dumpable(false).map_err(|error| error.to_string())?;
+        // What a kernel leaves behind comes to this process, and not to the system's first.
+        prctl::set_child_subreaper(true).map_err(|error| error.to_string())?;
         // SAFETY: no handler is installed. The harness hears it, too, and ends the run.
         unsafe { signal(Signal::SIGINT, SigHandler::SigIgn) }.map_err(|error| error.to_string())?;
         let zygote = Zygote::new(zygote).map_err(|error| error.to_string())?;
         Ok(Self { plan, zygote, file, memory: None, draws: None })
     }
 
-    /// Answers until the harness has ended, and ends as it did.
-    fn serve(mut self, stream: UnixStream, harness: Pid) -> Result<ExitCode, String> {
+    /// Answers until the harness has ended, has the answers checked that are in records now, and ends as it did.
+    fn serve(
+        mut self,
+        stream: UnixStream,
+        harness: Pid,
+        checked: impl FnOnce(&[(String, Judged)]) -> Result<(), String>,
+    ) -> Result<ExitCode, String> {
         let _no_gradients = tch::no_grad_guard();
         // References wait for no other threads, and leave none that spin.
         tch::set_num_threads(1);
         let mut out = stream.try_clone().map_err(|error| error.to_string())?;
-        let mut is_whole = false;
+        let (mut is_whole, mut answers) = (false, Vec::new());
         for line in BufReader::new(stream).lines() {
             let Ok(line) = line else { break };
             let answer = match serde_json::from_str(&line) {
-                Ok(Word::Measured { id, ns }) => self.answer(&id, ns),
+                Ok(Word::Measured { id, ns }) => {
+                    let answer = self.answer(&id, ns);
+                    if let Answer::Judged(judged) = &answer {
+                        answers.push((id, judged.clone()));
+                    }
+                    answer
+                }
                 Ok(Word::Ends) => {
                     is_whole = true;
                     continue;
@@ -196,7 +232,12 @@ impl<'p> Bench<'p> {
             WaitStatus::Exited(_, 0) if !is_whole => {
                 Err("a kernel has ended the run: it called `exit`".to_owned())
             }
-            WaitStatus::Exited(_, code) => Ok(ExitCode::from(code as u8)),
+            WaitStatus::Exited(_, code) => {
+                if is_whole {
+                    checked(&answers)?;
+                }
+                Ok(ExitCode::from(code as u8))
+            }
             WaitStatus::Signaled(_, by, _) => end_by(by),
             other => Err(format!("the harness ended by {other:?}")),
         }
@@ -316,6 +357,18 @@ impl<'p> Bench<'p> {
             }
         }
     }
+}
+
+/// Whether records are as they were judged, when no process but the one that forks kernels can write to them.
+fn checked(store: &Store, forking: Pid, answers: &[(String, Judged)]) -> Result<(), String> {
+    records::end_others(forking)?;
+    let changed = records::failed(store, answers)?;
+    let Some(first) = changed.first() else { return Ok(()) };
+    Err(format!(
+        "the records of {} kernels are not what their judge has found, the first of them {first}: a kernel of this run \
+         has changed them; they say `failed` now",
+        changed.len()
+    ))
 }
 
 /// Ends this process by the signal that has ended the harness, so that whoever waits sees it.

@@ -72,7 +72,7 @@ pub struct Trial<'a> {
     memory: NonNull<u8>,
     control: &'a Control,
     zygote: &'a mut Zygote,
-    pid: Pid,
+    pub pid: Pid,
     /// Runs that were timed, and those of them that other work has disturbed.
     tries: u32,
     disturbed: u32,
@@ -281,28 +281,6 @@ impl<'a> Trial<'a> {
     pub fn others_ns(&self) -> Option<f64> {
         let (_, first) = self.scheduled(0).into_iter().find(|it| it.0 == self.pid.as_raw())?;
         Some(self.process_ns()? - first)
-    }
-
-    /// The file whose code in the kernel's process is not what was loaded, and how many KiB; an error where the system does
-    /// not say.
-    pub fn changed_code(&self) -> std::io::Result<Option<(String, u64)>> {
-        let (mut changed, mut file) = (None, None);
-        for line in std::fs::read_to_string(format!("/proc/{}/smaps", self.pid))?.lines() {
-            let mut words = line.split_ascii_whitespace();
-            match (words.next(), words.next()) {
-                (Some("Private_Dirty:"), Some(kib)) => {
-                    let kib = kib.parse().unwrap_or(0);
-                    changed = file.take().filter(|_| kib > 0).map(|file| (file, kib)).or(changed);
-                }
-                // A mapping: its addresses, its rights, three numbers, its file.
-                (Some(range), Some(rights)) if range.contains('-') => {
-                    let path = words.nth(3).filter(|it| it.starts_with('/'));
-                    file = path.filter(|_| rights.contains('x')).map(str::to_owned);
-                }
-                _ => {}
-            }
-        }
-        Ok(changed)
     }
 
     fn process_ns(&self) -> Option<f64> {

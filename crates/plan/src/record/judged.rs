@@ -22,7 +22,7 @@ pub struct Judged {
 
 impl Judged {
     /// The checks by name, and what each of them asks.
-    pub const CHECKS: [(&str, &str); 14] = [
+    pub const CHECKS: [(&str, &str); 15] = [
         ("output", "Does the output agree with the reference, on new inputs at random calls?"),
         ("inputs", "Are inputs left as they were, and is the output in memory of its own?"),
         ("process", "Does the kernel's process live, and answer, until the end?"),
@@ -37,6 +37,7 @@ impl Judged {
         ("bounds", "Does it read and write nothing beyond its tensors?"),
         ("sizes", "Is its output right at sizes near its own, too?"),
         ("task", "Does the reference depend on each input?"),
+        ("record", "Is the record of the run what the judge has answered?"),
     ];
 
     /// The checks that failed, in their order.
