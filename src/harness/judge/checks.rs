@@ -486,16 +486,6 @@ struct Singles {
     new: Vec<f64>,
 }
 
-/// The finding on other sizes, where none was wrong: those that were right, and why there are not more.
-pub fn sizes(right: &[String], refused: Option<String>) -> Check {
-    match (right, refused) {
-        ([], None) => Check::skipped("sizes", "it has no others"),
-        ([], Some(why)) => Check::skipped("sizes", why),
-        (right, None) => Check::passed("sizes", format!("at {}", right.join("; "))),
-        (right, Some(why)) => Check::passed("sizes", format!("at {}; {why}", right.join("; "))),
-    }
-}
-
 /// A failure as the check that it is.
 pub fn failed(check: &str, what: String) -> Check {
     const REMEDY: &str = "a kernel does all its work in each call, whatever it has seen before; \

@@ -21,8 +21,6 @@ use crate::workload::generated::{user_kernel, work};
 const DRAWS: usize = 3;
 /// Inputs at another size: a kernel is prepared with the first, and called with the second.
 const DRAWS_NEAR: usize = 2;
-/// Other sizes at which a case is called.
-const SIZES: usize = 2;
 
 /// Inputs of one seed.
 pub struct Draw {
@@ -36,10 +34,8 @@ pub struct Draws {
     key: String,
     pub all: Vec<Draw>,
     pub parameters: Vec<Tensor>,
-    /// Draws at sizes near the case's.
-    pub near: Vec<Self>,
-    /// Why there are not so many as there should be.
-    pub no_more: Option<String>,
+    /// Draws at a size near the case's, or why there are none.
+    pub near: Result<Box<Self>, String>,
     /// The finding on the task.
     pub task: Check,
     /// Bytes of an output in the case's dtype.
@@ -61,7 +57,7 @@ impl Draws {
         }
         let mut draws = Self::new(case, key, DRAWS)?;
         draws.task = draws.examine()?;
-        draws.draw_near()?;
+        draws.near = draws.draw_near();
         Ok(draws)
     }
 
@@ -77,8 +73,7 @@ impl Draws {
             key,
             all: Vec::new(),
             parameters: contiguous(parameters)?,
-            near: Vec::new(),
-            no_more: None,
+            near: Err("none were drawn".to_owned()),
             task: Check::skipped("task", "nobody has looked"),
             output: 0,
             case,
@@ -93,45 +88,29 @@ impl Draws {
         Ok(draws)
     }
 
-    /// Draws at other sizes, if the task has them.
-    fn draw_near(&mut self) -> Result<(), Refusal> {
+    /// Draws at another size, or why there are none.
+    fn draw_near(&self) -> Result<Box<Self>, String> {
         const TRIES: usize = 4;
-        let seed = seed().map_err(|error| Refusal::Failed(format!("no seed: {error}")))?;
-        let (mut rng, own) = (Rng::with_seed(seed as u64), self.problem_size().clone());
+        let seed = seed().map_err(|error| format!("no seed: {error}"))?;
+        let mut rng = Rng::with_seed(seed as u64);
+        let mut why = "its size has no whole number of 8 or more".to_owned();
         for _ in 0..TRIES {
-            if self.near.len() == SIZES {
-                break;
-            }
-            let Some(size) = near(&own, &mut rng) else {
-                self.no_more = Some("its size has no whole number of 8 or more".to_owned());
-                break;
+            let Some(size) = near(&self.kernel.problem_size, &mut rng) else { break };
+            let case = resized(&self.case, size.clone());
+            let what = match panics::catch(|| Self::new(&case, String::new(), DRAWS_NEAR)) {
+                Ok(Ok(draws)) => return Ok(Box::new(draws)),
+                Ok(Err(refusal)) => refusal.to_string(),
+                Err(Caught::Panic(message)) => message,
+                Err(Caught::Other(_)) => "a panic without a message".to_owned(),
             };
-            if self.near.iter().any(|it| *it.problem_size() == size) {
-                continue;
-            }
-            match panics::catch(|| {
-                Self::new(&resized(&self.case, size.clone()), String::new(), DRAWS_NEAR)
-            }) {
-                Ok(Ok(draws)) => self.near.push(draws),
-                Ok(Err(refusal)) => self.refused(&size, &refusal.to_string()),
-                Err(Caught::Panic(message)) => self.refused(&size, &message),
-                Err(Caught::Other(_)) => self.refused(&size, "a panic without a message"),
-            }
+            why = format!("its task refuses {}: {what}", shown(&size));
         }
-        Ok(())
-    }
-
-    fn refused(&mut self, size: &Fields, why: &str) {
-        self.no_more = Some(format!("its task refuses {}: {why}", shown(size)));
-    }
-
-    fn problem_size(&self) -> &Fields {
-        &self.kernel.problem_size
+        Err(why)
     }
 
     /// The problem size, for people.
     pub fn size(&self) -> String {
-        shown(self.problem_size())
+        shown(&self.kernel.problem_size)
     }
 
     /// Exchanges each input by itself: the output that the reference has then has to be one that would be refused.

@@ -28,7 +28,7 @@ use nix::sys::prctl;
 use nix::sys::signal::{SigHandler, Signal, signal};
 use nix::sys::wait::{WaitStatus, waitpid};
 use nix::unistd::{ForkResult, Pid, fork};
-use plan::{Case, Check, Device, Judge, Judged, Outcome, Plan, Work};
+use plan::{Case, Check, CheckStatus, Device, Judge, Judged, Outcome, Plan, Work};
 use serde::{Deserialize, Serialize};
 
 use super::panics::{self, Caught};
@@ -310,38 +310,39 @@ impl<'p> Bench<'p> {
         Ok(ended)
     }
 
-    /// Calls a kernel at its own size and at others near it, on tensors that lie between pages that nobody may touch.
+    /// Calls a kernel at another size, on tensors that lie between pages that nobody may touch; at its own, if it does not
+    /// solve another.
     fn on_fenced_trials(
         &mut self,
         draws: &Draws,
         (case, ns): (&Case, f64),
         findings: &mut Findings,
     ) -> Result<Result<(), Stopped>, Refusal> {
-        let ended = self.on_trial(draws, (case, ns), true, |trial| findings.fenced(trial))?;
-        if ended.is_err() {
-            return Ok(ended);
-        }
-        findings.checks.push(match case.device {
-            Device::Cpu => Check::passed("bounds", "between guard pages"),
-            _ => Check::skipped("bounds", "memory of a device has no guard pages"),
-        });
-        let (mut right, mut refused) = (Vec::new(), draws.no_more.clone());
-        for near in &draws.near {
-            match self.on_trial(near, (case, ns), true, |trial| findings.fenced(trial))? {
-                Ok(()) => right.push(near.size()),
+        let sizes = match &draws.near {
+            Err(why) => Check::skipped("sizes", why),
+            Ok(near) => match self.on_trial(near, (case, ns), true, |it| findings.fenced(it))? {
+                Ok(()) => Check::passed("sizes", format!("at {}", near.size())),
                 Err(Stopped::Failed { check: "output", what }) => {
                     let what = format!("at {}: {what}", near.size());
                     return Ok(Err(Stopped::Failed { check: "sizes", what }));
                 }
-                // A kernel need not solve other sizes than its own.
                 Err(Stopped::Failed { what, .. } | Stopped::Unjudged(what)) => {
-                    refused = Some(format!("at {} it ends: {what}", near.size()));
+                    Check::skipped("sizes", format!("at {} it ends: {what}", near.size()))
                 }
                 Err(broken) => return Ok(Err(broken)),
+            },
+        };
+        if sizes.status != CheckStatus::Passed {
+            let ended = self.on_trial(draws, (case, ns), true, |it| findings.fenced(it))?;
+            if ended.is_err() {
+                return Ok(ended);
             }
         }
-        findings.checks.push(checks::sizes(&right, refused));
-        findings.checks.push(draws.task.clone());
+        let bounds = match case.device {
+            Device::Cpu => Check::passed("bounds", "between guard pages"),
+            _ => Check::skipped("bounds", "memory of a device has no guard pages"),
+        };
+        findings.checks.extend([bounds, sizes, draws.task.clone()]);
         Ok(Ok(()))
     }
 
