@@ -191,7 +191,7 @@ pub fn changed_code(process: &dyn Display) -> std::io::Result<Option<(String, u6
     for line in std::fs::read_to_string(format!("/proc/{process}/smaps"))?.lines() {
         let mut words = line.split_ascii_whitespace();
         match (words.next(), words.next()) {
-            (Some("Private_Dirty:"), Some(kib)) => {
+            (Some("Anonymous:"), Some(kib)) => {
                 let kib = kib.parse().unwrap_or(0);
                 changed = file.take().filter(|_| kib > 0).map(|file| (file, kib)).or(changed);
             }
