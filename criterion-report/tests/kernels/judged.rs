@@ -67,6 +67,7 @@ fn a_failed_kernel_fails_the_gate_and_the_folder_has_options_of_its_own() {
     let output = folder.run(&["--judged", "--fail-on", "failure"]);
     assert_eq!(output.status.code(), Some(1));
     assert!(err(&output).contains("gemv/cpu/remembers"), "{}", err(&output));
+    assert!(err(&output).contains("not judged: `judge: off`"), "{}", err(&output));
     for other in [&["--output-dir", "x"], &["--compare-to", "new"], &["--history", "."]] {
         let output = folder.run(&[&["--judged"], &other[..]].concat());
         assert_eq!(output.status.code(), Some(2), "{other:?}");
