@@ -49,7 +49,7 @@ const REFUSED: &[libc::c_long] = &[
     libc::SYS_symlinkat,
 ];
 
-/// Those that only x86-64 has.
+/// Refused calls that only x86-64 has.
 #[cfg(target_arch = "x86_64")]
 const REFUSED_HERE: &[libc::c_long] = &[
     libc::SYS_fork,
@@ -129,7 +129,7 @@ pub fn confine(is_on_device: bool) -> Result<(), String> {
         filter.extend([unless(*call as u32, BPF_JEQ, 4), load(argument(*flags)), writes]);
         filter.extend([refused(libc::EPERM), allowed]);
     }
-    // Of processes only threads.
+    // Threads are allowed, and no other processes.
     let threads = unless(libc::CLONE_THREAD as u32, BPF_JSET, 1);
     filter.extend([unless(libc::SYS_clone as u32, BPF_JEQ, 4), load(argument(0)), threads]);
     filter.extend([allowed, refused(libc::EPERM), allowed]);

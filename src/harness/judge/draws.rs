@@ -173,7 +173,7 @@ impl Draws {
         Ok(Draw { seed, examples: inputs.examples, judge })
     }
 
-    /// What a process is asked for that runs a case's kernel; `is_fenced`: with tensors that it has to stay within.
+    /// The request to run a case's kernel; `is_fenced`: with tensors that it has to stay within.
     pub fn request(&self, case: &Case, is_fenced: bool) -> Result<Request, Refusal> {
         let forms = |tensors: &[Tensor]| {
             tensors

@@ -188,7 +188,7 @@ impl<'p> Bench<'p> {
     fn new(plan: &'p Plan, zygote: UnixStream, file: SharedMemory) -> Result<Self, String> {
         // Nobody reads its memory, not even another process of this user.
         prctl::set_dumpable(false).map_err(|error| error.to_string())?;
-        // What a kernel leaves behind comes to this process, and not to the system's first.
+        // Processes that a kernel leaves behind come to this one, and not to the system's first.
         prctl::set_child_subreaper(true).map_err(|error| error.to_string())?;
         // SAFETY: no handler is installed. The harness hears it, too, and ends the run.
         unsafe { signal(Signal::SIGINT, SigHandler::SigIgn) }.map_err(|error| error.to_string())?;

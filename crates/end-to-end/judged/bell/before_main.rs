@@ -8,8 +8,8 @@ pub struct BeforeMain {
     honest: Honest,
 }
 
-/// What the loader calls, with the arguments of the program. The other kernels of this program have it, too: only where
-/// this one is asked for, it does something.
+/// A function that the loader calls, with the arguments of the program. The other kernels of this program have it, too:
+/// only where this one is asked for, it does something.
 type Constructor = extern "C" fn(usize, *const *const std::ffi::c_char);
 
 // SAFETY: a function of the type that the loader calls from there.
