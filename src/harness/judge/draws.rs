@@ -117,17 +117,17 @@ impl Draws {
     fn examine(&self) -> Result<Check, Refusal> {
         /// Seconds that all references may take.
         const MOST_S: f64 = 2.0;
-        let [one, other, ..] = &self.all[..] else { return Ok(self.task.clone()) };
+        let [one, others @ ..] = &self.all[..] else { return Ok(self.task.clone()) };
         let (watch, mut idle) = (Stopwatch::start(), Vec::new());
         for index in 0..one.examples.len() {
-            let mut examples: Vec<Tensor> =
-                one.examples.iter().map(Tensor::shallow_clone).collect();
-            examples[index] = other.examples[index].shallow_clone();
-            if examples[index] == one.examples[index] {
-                idle.push(format!("input {index} is the same for every seed"));
-            } else if self.passes_for(one, examples)? {
-                idle.push(format!("input {index} changes nothing that its tolerances would see"));
+            let mut found = None;
+            for other in others {
+                found = self.exchanged(one, other, index)?;
+                if found.is_none() {
+                    break;
+                }
             }
+            idle.extend(found.map(|what| format!("input {index} {what}")));
             if watch.seconds() > MOST_S && index + 1 < one.examples.len() {
                 return Ok(Check::skipped("task", "references take too long to try each input"));
             }
@@ -138,6 +138,17 @@ impl Draws {
         let remedy =
             "a kernel may leave such an input out: have its values matter, or take it away";
         Ok(Check::graded("task", CheckStatus::Warning, idle.join("; "), remedy))
+    }
+
+    /// The finding, if a draw does not change with an input of another.
+    fn exchanged(&self, one: &Draw, other: &Draw, index: usize) -> Result<Option<&str>, Refusal> {
+        let mut examples: Vec<Tensor> = one.examples.iter().map(Tensor::shallow_clone).collect();
+        examples[index] = other.examples[index].shallow_clone();
+        if examples[index] == one.examples[index] {
+            return Ok(Some("is the same for every seed"));
+        }
+        let passes = self.passes_for(one, examples)?;
+        Ok(passes.then_some("changes nothing that its tolerances would see"))
     }
 
     /// Whether the reference's output on these examples would pass for that of a draw.

@@ -200,9 +200,11 @@ impl<'a> Trial<'a> {
         Ok(self.command(Command::Run, iters)? / iters as f64)
     }
 
-    /// The output of the last call, and the nanoseconds that it takes to have it.
+    /// The output of the last call, and the nanoseconds that it takes to have it, without those for which a thread that
+    /// helps has waited for a core.
     pub fn output(&mut self) -> Result<(Tensor, f64), Stopped> {
-        let ns = self.command(Command::Output, 0)?;
+        let before = self.waited_ns();
+        let ns = self.command(Command::Output, 0)? - (self.waited_ns() - before);
         let form = self.control.output();
         if form.bytes() > self.layout.output.bytes {
             return Err(self.failed("inputs", "its output is larger than it said"));
