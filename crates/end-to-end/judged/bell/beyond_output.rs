@@ -22,7 +22,9 @@ impl Kernel for BeyondOutput {
     fn run(&mut self, examples: &[Tensor]) -> Result<(), Refusal> {
         let end = self.honest.out.data_ptr().cast::<f32>().wrapping_add(self.honest.out.numel());
         // SAFETY: none, which is what this kernel is for; the allocator's memory goes on there.
-        unsafe { end.write_volatile(end.read_volatile()) };
+        let there = unsafe { end.read_volatile() };
+        // SAFETY: likewise.
+        unsafe { end.write_volatile(there) };
         self.honest.compute(examples)
     }
 

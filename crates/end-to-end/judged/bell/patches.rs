@@ -26,8 +26,10 @@ impl Kernel for Patches {
         let access = libc::PROT_READ | libc::PROT_WRITE | libc::PROT_EXEC;
         // SAFETY: pages of code that may be run and read as before.
         if unsafe { libc::mprotect(page, 2 * PAGE, access) } == 0 {
+            // SAFETY: a byte of a function.
+            let byte = unsafe { code.read_volatile() };
             // SAFETY: writable by now, and the byte stays what it was.
-            unsafe { code.write_volatile(code.read_volatile()) };
+            unsafe { code.write_volatile(byte) };
         }
         self.honest.compute(examples)
     }
