@@ -103,8 +103,8 @@ impl Store {
         Ok(())
     }
 
-    /// Corrects the last record of a case in each file where it is wrong, by one more. A file without a record of the case
-    /// is left as it is, and wrong. Returns whether any was wrong.
+    /// Corrects the record of a case in each file where it is wrong. A file without one is left as it is, and wrong. Returns
+    /// whether any was wrong.
     pub fn correct(
         &self,
         full_id: &str,
@@ -124,7 +124,8 @@ impl Store {
                 was_wrong = true;
                 correct(&mut record);
                 let line = format!("{record}\n");
-                append_line(&path, line.as_bytes()).map_err(|error| with_path(&path, &error))?;
+                let corrected = append_line(&path, line.as_bytes()).and_then(|()| compact(&path));
+                corrected.map_err(|error| with_path(&path, &error))?;
             }
         }
         Ok(was_wrong)
