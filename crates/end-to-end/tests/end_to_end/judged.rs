@@ -1,4 +1,4 @@
-//! Kernels that cheat, each by itself, and honest ones that look as if they did: `judged` has a file for each, whose
+//! Kernels that cheat, each by itself, and honest ones that look as if they did: `tests/judged` has a file for each, whose
 //! first sentence says what it does.
 
 use plan::{CheckStatus, Outcome, Record};
