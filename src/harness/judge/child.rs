@@ -222,6 +222,15 @@ impl Kernel<'_> {
         if let Some(why) = self.forbidden(&output) {
             return Err(Ended::Forbidden(why.to_owned()));
         }
+        // By one thread: whether others get a core on a busy machine says nothing about the kernel.
+        let threads = tch::get_num_threads();
+        tch::set_num_threads(1);
+        let copied = self.copy(&output);
+        tch::set_num_threads(threads);
+        copied
+    }
+
+    fn copy(&self, output: &Tensor) -> Result<(), Ended> {
         let output = output.f_contiguous()?;
         let form = Form::of_tensor(&output).map_err(Refusal::Failed)?;
         let place = self.layout.output;

@@ -143,17 +143,14 @@ impl<'a> Trial<'a> {
     /// Nanoseconds of a call on these inputs, of so many in a row, taken while no other work had the cores of the kernel's
     /// threads.
     pub fn timed(&mut self, content: Content, iters: u64) -> Result<f64, Stopped> {
-        /// Share of the time for which threads may have waited for a core, and nanoseconds.
-        const WAITED: (f64, f64) = (0.25, 50e3);
         /// Disturbed runs from which on a machine is too busy, if they are more than a quarter of all.
         const MOST: u32 = 8;
         loop {
             self.reveal(content)?;
             let before = self.waited_ns();
             let ns = self.run(iters)?;
-            let waited = self.waited_ns() - before;
             self.tries += 1;
-            if self.cpu_ns().is_some() || waited <= WAITED.0 * ns * iters as f64 + WAITED.1 {
+            if !self.is_disturbed(before, ns * iters as f64) {
                 return Ok(ns);
             }
             self.disturbed += 1;
@@ -165,11 +162,17 @@ impl<'a> Trial<'a> {
         }
     }
 
-    /// Nanoseconds for which the kernel's own threads have waited for a core; 0 where the system does not say. The first
-    /// thread lets them go first while it waits for the judge.
+    /// Whether threads had to wait for a core in these nanoseconds, before which they had waited for so many. One thread by
+    /// itself has a clock of its own.
+    fn is_disturbed(&self, before: f64, ns: f64) -> bool {
+        /// Nanoseconds of waiting that say nothing, beside a quarter of the time.
+        const USUAL_NS: f64 = 50e3;
+        self.cpu_ns().is_none() && self.waited_ns() - before > ns / 4.0 + USUAL_NS
+    }
+
+    /// Nanoseconds for which threads of the kernel's process have waited for a core; 0 where the system does not say.
     fn waited_ns(&self) -> f64 {
-        let is_own = |(thread, _): &(i32, f64)| *thread != self.pid.as_raw();
-        self.scheduled(1).into_iter().filter(is_own).map(|(_, ns)| ns).sum()
+        self.scheduled(1).into_iter().map(|(_, ns)| ns).sum()
     }
 
     /// A field of what the system counts of each thread of the kernel's process, in nanoseconds: 0 that it has run, 1 that
@@ -200,11 +203,9 @@ impl<'a> Trial<'a> {
         Ok(self.command(Command::Run, iters)? / iters as f64)
     }
 
-    /// The output of the last call, and the nanoseconds that it takes to have it, without those for which a thread that
-    /// helps has waited for a core.
+    /// The output of the last call, and the nanoseconds that it takes to have it.
     pub fn output(&mut self) -> Result<(Tensor, f64), Stopped> {
-        let before = self.waited_ns();
-        let ns = self.command(Command::Output, 0)? - (self.waited_ns() - before);
+        let ns = self.command(Command::Output, 0)?;
         let form = self.control.output();
         if form.bytes() > self.layout.output.bytes {
             return Err(self.failed("inputs", "its output is larger than it said"));
