@@ -28,9 +28,10 @@ use nix::sys::prctl;
 use nix::sys::signal::{SigHandler, Signal, signal};
 use nix::sys::wait::{WaitStatus, waitpid};
 use nix::unistd::{ForkResult, Pid, fork};
-use plan::{Case, Check, CheckStatus, Device, Judge, Judged, Outcome, Plan, Work};
+use plan::{Allocator, Case, Check, CheckStatus, Device, Judge, Judged, Outcome, Plan, Work};
 use serde::{Deserialize, Serialize};
 
+use super::case_run::settle_allocator;
 use super::panics::{self, Caught};
 use super::store::Store;
 use crate::refusal::Refusal;
@@ -204,6 +205,8 @@ impl<'p> Bench<'p> {
         checked: impl FnOnce(&[(String, Judged)]) -> Result<(), String>,
     ) -> Result<ExitCode, String> {
         let _no_gradients = tch::no_grad_guard();
+        // References take as much memory as the inputs, each.
+        settle_allocator(Allocator::Retained);
         // References wait for no other threads, and leave none that spin.
         tch::set_num_threads(1);
         let mut out = stream.try_clone().map_err(|error| error.to_string())?;

@@ -413,7 +413,7 @@ impl<'a> Trial<'a> {
         let size = form.kind().map_or(1, tch::Kind::elt_size_in_bytes);
         let (elements, all) = (form.bytes() / size, self.draws.all.len());
         let one = self.rng.usize(..all);
-        let other = (one + 1 + self.rng.usize(..all - 1)) % all;
+        let other = (one + self.rng.usize(all.min(2) - 1..all)) % all;
         let whole = (form.bytes() <= LARGE).then_some(one);
         if moves && whole.is_some() {
             self.place(example);
