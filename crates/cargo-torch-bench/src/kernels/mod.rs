@@ -68,6 +68,10 @@ fn run(workspace: &Workspace, options: &Options, judged: Option<&Path>) -> Resul
     let name = options.save_baseline.as_deref();
     run.args(name.iter().flat_map(|it| ["--save-baseline".as_ref(), *it]));
     run.args(options.budget.iter().flat_map(|it| ["--budget", it.as_str()])).args(filter);
+    if judged.is_some() {
+        // The table is all that is printed.
+        run.stdout(Stdio::null());
+    }
     let measured = cargo::status(run)?;
     let ended = measured.success() || measured.code() == Some(CASES_FAILED);
     // Cargo ends a build that fails and a program that dies with the same code: only what can be
