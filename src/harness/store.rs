@@ -12,7 +12,6 @@ use std::path::{Path, PathBuf};
 
 use ::libtorch::partial;
 use plan::{Record, RunManifest};
-use serde_json::Value;
 
 /// The records of a bench target under a name.
 pub fn file(root: &Path, baseline: &str, target: &str) -> PathBuf {
@@ -48,8 +47,9 @@ impl Store {
         &self.root
     }
 
-    fn file(&self, baseline: &str) -> PathBuf {
-        file(&self.root, baseline, &self.target)
+    /// The files of records that the run writes.
+    pub fn files(&self) -> impl Iterator<Item = PathBuf> {
+        self.baselines.iter().map(|baseline| file(&self.root, baseline, &self.target))
     }
 
     fn run_file(&self, run_id: &str, extension: &str) -> PathBuf {
@@ -61,7 +61,7 @@ impl Store {
     pub fn append(&self, record: &Record) -> io::Result<()> {
         let mut line = serde_json::to_vec(record).map_err(io::Error::other)?;
         line.push(b'\n');
-        for path in self.baselines.iter().map(|baseline| self.file(baseline)) {
+        for path in self.files() {
             append_line(&path, &line).map_err(|error| with_path(&path, &error))?;
         }
         Ok(())
@@ -103,39 +103,11 @@ impl Store {
         Ok(())
     }
 
-    /// Corrects the record of a case in each file where it is wrong. A file without one is left as it is, and wrong. Returns
-    /// whether any was wrong.
-    pub fn correct(
-        &self,
-        full_id: &str,
-        is_wrong: impl Fn(&Value) -> bool,
-        correct: impl Fn(&mut Value),
-    ) -> io::Result<bool> {
-        let mut was_wrong = false;
-        for path in self.baselines.iter().map(|baseline| self.file(baseline)) {
-            let text = fs::read(&path).map_err(|error| with_path(&path, &error))?;
-            let lines = text.rsplit(|byte| *byte == b'\n');
-            let mut records = lines.filter_map(|it| serde_json::from_slice::<Value>(it).ok());
-            let Some(mut record) = records.find(|record| record["full_id"] == full_id) else {
-                was_wrong = true;
-                continue;
-            };
-            if is_wrong(&record) {
-                was_wrong = true;
-                correct(&mut record);
-                let line = format!("{record}\n");
-                let corrected = append_line(&path, line.as_bytes()).and_then(|()| compact(&path));
-                corrected.map_err(|error| with_path(&path, &error))?;
-            }
-        }
-        Ok(was_wrong)
-    }
-
     /// Ends the run: the final manifest, because that is what a reader asks for first; one line per
     /// id in every file, in the order of their first lines; no case running.
     pub fn close(&self, manifest: &RunManifest) -> io::Result<()> {
         self.write_manifest(manifest)?;
-        for path in self.baselines.iter().map(|baseline| self.file(baseline)) {
+        for path in self.files() {
             if path.exists() {
                 compact(&path).map_err(|error| with_path(&path, &error))?;
             }

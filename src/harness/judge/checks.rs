@@ -450,9 +450,7 @@ impl Findings {
 
     /// Whether a call on tensors of this size, each between pages that nobody may touch, has the right output.
     pub fn fenced(&mut self, trial: &mut Trial<'_>) -> Result<(), Stopped> {
-        let compared = self.compare(trial, trial.draws.all.len() - 1);
-        self.calls += trial.calls;
-        compared
+        self.compare(trial, trial.draws.all.len() - 1)
     }
 }
 

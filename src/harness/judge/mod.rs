@@ -19,6 +19,7 @@ mod trial;
 mod zygote;
 
 use std::cell::RefCell;
+use std::collections::BTreeMap;
 use std::io::{BufRead as _, BufReader};
 use std::os::unix::net::UnixStream;
 use std::process::ExitCode;
@@ -202,7 +203,7 @@ impl<'p> Bench<'p> {
         mut self,
         stream: UnixStream,
         harness: Pid,
-        checked: impl FnOnce(&[(String, Judged)]) -> Result<(), String>,
+        checked: impl FnOnce(&BTreeMap<String, Judged>) -> Result<(), String>,
     ) -> Result<ExitCode, String> {
         let _no_gradients = tch::no_grad_guard();
         // References take as much memory as the inputs, each.
@@ -210,14 +211,14 @@ impl<'p> Bench<'p> {
         // References wait for no other threads, and leave none that spin.
         tch::set_num_threads(1);
         let mut out = stream.try_clone().map_err(|error| error.to_string())?;
-        let (mut is_whole, mut answers) = (false, Vec::new());
+        let (mut is_whole, mut answers) = (false, BTreeMap::new());
         for line in BufReader::new(stream).lines() {
             let Ok(line) = line else { break };
             let answer = match serde_json::from_str(&line) {
                 Ok(Word::Measured { id, ns }) => {
                     let answer = self.answer(&id, ns);
                     if let Answer::Judged(judged) = &answer {
-                        answers.push((id, judged.clone()));
+                        answers.insert(id, judged.clone());
                     }
                     answer
                 }
@@ -264,11 +265,10 @@ impl<'p> Bench<'p> {
     fn judge(&mut self, case: &Case, ns: f64) -> Result<Judged, Refusal> {
         let draws = Draws::of_case(case, self.draws.take())?;
         let mut findings = Findings::default();
-        let mut ended = self.on_trial(&draws, (case, ns), false, |trial| {
-            let examined = checks::examine(trial, ns, &mut findings);
-            findings.calls = trial.calls;
-            examined
-        })?;
+        let mut ended =
+            self.on_trial(&draws, (case, ns), false, &mut findings, |trial, findings| {
+                checks::examine(trial, ns, findings)
+            })?;
         if ended.is_ok() {
             ended = self.on_fenced_trials(&draws, (case, ns), &mut findings)?;
         }
@@ -296,7 +296,8 @@ impl<'p> Bench<'p> {
         draws: &Draws,
         (case, ns): (&Case, f64),
         is_fenced: bool,
-        body: impl FnOnce(&mut Trial<'_>) -> Result<(), Stopped>,
+        findings: &mut Findings,
+        body: impl FnOnce(&mut Trial<'_>, &mut Findings) -> Result<(), Stopped>,
     ) -> Result<Result<(), Stopped>, Refusal> {
         let request = draws.request(case, is_fenced)?;
         let layout = request.layout().map_err(Refusal::Skipped)?;
@@ -306,7 +307,9 @@ impl<'p> Bench<'p> {
             Trial::start(draws, &request, &layout, memory, &mut self.zygote, (threads, ns));
         let ended = started.and_then(|mut trial| {
             trial.is_on_device = case.device != Device::Cpu;
-            body(&mut trial)
+            let ended = body(&mut trial, findings);
+            findings.calls += trial.calls;
+            ended
         });
         self.zygote.end().map_err(Refusal::Failed)?;
         self.file.clear(&layout).map_err(Refusal::Failed)?;
@@ -321,9 +324,10 @@ impl<'p> Bench<'p> {
         (case, ns): (&Case, f64),
         findings: &mut Findings,
     ) -> Result<Result<(), Stopped>, Refusal> {
+        let fenced = |trial: &mut Trial<'_>, findings: &mut Findings| findings.fenced(trial);
         let sizes = match &draws.near {
             Err(why) => Check::skipped("sizes", why),
-            Ok(near) => match self.on_trial(near, (case, ns), true, |it| findings.fenced(it))? {
+            Ok(near) => match self.on_trial(near, (case, ns), true, findings, fenced)? {
                 Ok(()) => Check::passed("sizes", format!("at {}", near.size())),
                 Err(Stopped::Failed { check: "output", what }) => {
                     let what = format!("at {}: {what}", near.size());
@@ -336,7 +340,7 @@ impl<'p> Bench<'p> {
             },
         };
         if sizes.status != CheckStatus::Passed {
-            let ended = self.on_trial(draws, (case, ns), true, |it| findings.fenced(it))?;
+            let ended = self.on_trial(draws, (case, ns), true, findings, fenced)?;
             if ended.is_err() {
                 return Ok(ended);
             }
@@ -364,9 +368,9 @@ impl<'p> Bench<'p> {
 }
 
 /// Whether records are as they were judged, when no process but the one that forks kernels can write to them.
-fn checked(store: &Store, forking: Pid, answers: &[(String, Judged)]) -> Result<(), String> {
+fn checked(store: &Store, forking: Pid, answers: &BTreeMap<String, Judged>) -> Result<(), String> {
     records::end_others(forking)?;
-    let changed = records::failed(store, answers)?;
+    let changed = records::failed(store.files(), answers)?;
     let Some(first) = changed.first() else { return Ok(()) };
     Err(format!(
         "the records of {} kernels are not what their judge has found, the first of them {first}: a kernel of this run \

@@ -1,12 +1,14 @@
 //! The records of a run, held against what its judge has answered, once no process of a kernel can change them.
 
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
+
+use ::libtorch::partial;
 use nix::sys::signal::{Signal, kill};
 use nix::sys::wait::waitpid;
 use nix::unistd::Pid;
 use plan::{Check, CheckStatus, Judged, Outcome};
 use serde_json::Value;
-
-use crate::harness::store::Store;
 
 /// Ends what a kernel has left behind when the harness ended: its processes have become this one's children.
 ///
@@ -41,22 +43,45 @@ fn children() -> std::io::Result<Vec<Pid>> {
         .collect())
 }
 
-/// Fails the records of cases that are not as they were judged, and returns their ids.
+/// Fails the records of cases that are not as they were judged, in each of these files, and returns their ids. A file that
+/// lacks one is left as it is.
 ///
 /// # Errors
 /// When a file of records cannot be read or written.
-pub fn failed(store: &Store, answers: &[(String, Judged)]) -> Result<Vec<String>, String> {
-    let mut changed = Vec::new();
-    for (id, judged) in answers {
-        let is_changed = |record: &Value| !is_as_judged(record, judged);
-        if store
-            .correct(id, is_changed, |record| correct(record, judged))
-            .map_err(|it| it.to_string())?
-        {
-            changed.push(id.clone());
+pub fn failed(
+    files: impl Iterator<Item = PathBuf>,
+    answers: &BTreeMap<String, Judged>,
+) -> Result<BTreeSet<String>, String> {
+    let mut failed = BTreeSet::new();
+    for path in files {
+        let of_file = |error: std::io::Error| format!("{}: {error}", path.display());
+        let text = std::fs::read(&path).map_err(of_file)?;
+        let mut missing: BTreeSet<&String> = answers.keys().collect();
+        let (mut lines, mut is_corrected) = (Vec::new(), false);
+        for line in text.split_inclusive(|byte| *byte == b'\n') {
+            let record = serde_json::from_slice::<Value>(line).ok();
+            let id = record.as_ref().and_then(|it| it["full_id"].as_str());
+            let answer = id.and_then(|id| answers.get_key_value(id));
+            let (Some(mut record), Some((id, judged))) = (record, answer) else {
+                lines.extend_from_slice(line);
+                continue;
+            };
+            missing.remove(id);
+            if is_as_judged(&record, judged) {
+                lines.extend_from_slice(line);
+                continue;
+            }
+            correct(&mut record, judged);
+            lines.extend_from_slice(format!("{record}\n").as_bytes());
+            failed.insert(id.clone());
+            is_corrected = true;
+        }
+        failed.extend(missing.into_iter().cloned());
+        if is_corrected {
+            partial::write(&path, &lines).map_err(of_file)?;
         }
     }
-    Ok(changed)
+    Ok(failed)
 }
 
 fn is_as_judged(record: &Value, judged: &Judged) -> bool {
