@@ -1,6 +1,7 @@
 //! Inputs that no kernel has seen, with the outputs that they should have.
 
 use std::collections::BTreeMap;
+use std::cell::Cell;
 use std::io::Read as _;
 
 use fastrand::Rng;
@@ -8,7 +9,7 @@ use plan::{Case, Check, CheckStatus, Device, Work};
 use serde_json::Value;
 use tch::Tensor;
 
-use super::memory::{Form, Request};
+use super::memory::{FIRST, Form, Request};
 use crate::harness::clock::Stopwatch;
 use crate::harness::panics::{self, Caught};
 use crate::inputs::{self, Inputs};
@@ -29,9 +30,12 @@ pub struct Draw {
 
 /// The inputs of all kernels that solve one problem at one size and dtype.
 pub struct Draws {
-    key: String,
     pub all: Vec<Draw>,
     pub parameters: Vec<Tensor>,
+    /// Whether the parameters lie in the memory that kernels see.
+    pub are_written: Cell<bool>,
+    /// The place from where on its tensors lie there.
+    offset: usize,
     /// Draws at a size near the case's, or why there are none.
     pub near: Result<Box<Self>, String>,
     /// The finding on the task.
@@ -46,23 +50,26 @@ pub struct Draws {
 }
 
 impl Draws {
-    /// The draws of a case: `last` again, where they are, so that siblings are compared on the same.
+    /// The draws of a case and its siblings, which are compared on the same.
     ///
     /// # Errors
     /// Why its kernel cannot be judged.
-    pub fn of_case(case: &Case, last: Option<Self>) -> Result<Self, Refusal> {
-        let key = format!("{}/{}", case.id.group, case.id.parameter);
-        if let Some(last) = last.filter(|it| it.key == key) {
-            return Ok(last);
-        }
-        let mut draws = Self::new(case, key, DRAWS)?;
+    pub fn new(case: &Case) -> Result<Self, Refusal> {
+        let mut draws = Self::drawn(case, DRAWS)?;
         draws.task = draws.examine()?;
-        draws.near = draws.draw_near();
+        let layout = draws.request(case, false)?.layout().map_err(Refusal::Skipped)?;
+        draws.near = draws.draw_near(layout.end);
         Ok(draws)
     }
 
+    /// Whether a case is one of those whose inputs these are.
+    pub fn are_of(&self, case: &Case) -> bool {
+        let id = &self.case.id;
+        (&id.group, &id.parameter) == (&case.id.group, &case.id.parameter)
+    }
+
     /// All of it is on the host, whatever the case's device.
-    fn new(case: &Case, key: String, count: usize) -> Result<Self, Refusal> {
+    fn drawn(case: &Case, count: usize) -> Result<Self, Refusal> {
         let case = Case { device: Device::Cpu, ..case.clone() };
         let (seed, kernel, Inputs { examples, parameters }) = drawn(&case)?;
         if examples.is_empty() {
@@ -70,13 +77,14 @@ impl Draws {
             return Err(Refusal::Skipped(what.to_owned()));
         }
         let mut draws = Self {
-            key,
             all: Vec::new(),
             exact: parameters
                 .iter()
                 .map(|it| it.f_to_kind(tch::Kind::Double))
                 .collect::<Result<_, _>>()?,
             parameters: contiguous(parameters)?,
+            are_written: Cell::new(false),
+            offset: FIRST,
             near: Err("none were drawn".to_owned()),
             task: Check::skipped("task", "nobody has looked"),
             output: 0,
@@ -92,8 +100,8 @@ impl Draws {
         Ok(draws)
     }
 
-    /// Draws at another size, or why there are none.
-    fn draw_near(&self) -> Result<Box<Self>, String> {
+    /// Draws at another size, or why there are none. Their tensors lie in the file from `offset` on.
+    fn draw_near(&self, offset: usize) -> Result<Box<Self>, String> {
         const TRIES: usize = 4;
         let seed = seed().map_err(|error| format!("no seed: {error}"))?;
         let mut rng = Rng::with_seed(seed as u64);
@@ -101,8 +109,8 @@ impl Draws {
         for _ in 0..TRIES {
             let Some(size) = near(&self.kernel.problem_size, &mut rng) else { break };
             let case = resized(&self.case, size.clone());
-            let what = match panics::catch(|| Self::new(&case, String::new(), 1)) {
-                Ok(Ok(draws)) => return Ok(Box::new(draws)),
+            let what = match panics::catch(|| Self::drawn(&case, 1)) {
+                Ok(Ok(draws)) => return Ok(Box::new(Self { offset, ..draws })),
                 Ok(Err(refusal)) => refusal.to_string(),
                 Err(Caught::Panic(message)) => message,
                 Err(Caught::Other(_)) => "a panic without a message".to_owned(),
@@ -199,6 +207,7 @@ impl Draws {
             id: case.full_id(),
             problem_size: work(&self.case)?.problem_size.clone(),
             is_fenced,
+            offset: self.offset,
             examples: forms(&self.all[0].examples)?,
             parameters: forms(&self.parameters)?,
             output: self.output,

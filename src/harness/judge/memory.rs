@@ -4,6 +4,7 @@
 use std::cell::UnsafeCell;
 use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
+use std::ops::Range;
 use std::os::fd::{AsRawFd as _, OwnedFd};
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicI64, AtomicU32, AtomicU64};
@@ -18,6 +19,8 @@ use tch::{Device, Kind, TchError, Tensor};
 
 /// Bytes of a page, or a multiple of it.
 pub const PAGE: usize = 1 << 16;
+/// Where the first part of the file begins, behind the words of judge and kernel.
+pub const FIRST: usize = size_of::<Control>().next_multiple_of(PAGE);
 /// Bytes of the file. What is not written takes no memory.
 const BYTES: usize = 1 << 36;
 /// Examples that a kernel may have.
@@ -107,6 +110,8 @@ pub struct Layout {
     pub examples: Vec<[Area; 2]>,
     pub parameters: Vec<Area>,
     pub output: Area,
+    /// The end of the parameters in the file. Siblings have the same ones, and nothing else of each other.
+    pub parameters_end: usize,
     /// Bytes of the kernel's memory that all of it takes.
     pub reserved: usize,
     /// The end of the last part of the file.
@@ -114,14 +119,20 @@ pub struct Layout {
 }
 
 impl Layout {
+    /// The parts of the file from `offset` on.
+    ///
     /// # Errors
     /// When there are more or larger tensors than there is room for.
-    pub fn new(examples: &[Form], parameters: &[Form], output: usize) -> Result<Self, String> {
+    fn new(
+        offset: usize,
+        examples: &[Form],
+        parameters: &[Form],
+        output: usize,
+    ) -> Result<Self, String> {
         if examples.len() > EXAMPLES {
             return Err(format!("{} inputs are more than {EXAMPLES}", examples.len()));
         }
-        let (mut offset, mut address) =
-            (PAGE.max(size_of::<Control>().next_multiple_of(PAGE)), PAGE);
+        let (mut offset, mut address) = (offset, PAGE);
         let mut area = |bytes: usize| {
             let bytes = bytes.max(1).next_multiple_of(PAGE);
             let area = Area { offset, address, bytes };
@@ -130,11 +141,13 @@ impl Layout {
             area
         };
         let with_room = |form: &Form| form.bytes().saturating_add(PAGE);
+        let parameters: Vec<Area> = parameters.iter().map(|it| area(it.bytes())).collect();
         let examples: Vec<[Area; 2]> =
             examples.iter().map(|it| [area(with_room(it)), area(with_room(it))]).collect();
-        let parameters = parameters.iter().map(|it| area(it.bytes())).collect();
         let output = area(output);
-        let layout = Self { examples, parameters, output, reserved: address, end: offset };
+        let parameters_end = examples.first().map_or(output, |it| it[0]).offset;
+        let (reserved, end) = (address, offset);
+        let layout = Self { examples, parameters, output, parameters_end, reserved, end };
         match layout.end <= BYTES {
             true => Ok(layout),
             false => Err(format!("its tensors take {} bytes, more than {BYTES}", layout.end)),
@@ -149,6 +162,8 @@ pub struct Request {
     pub problem_size: BTreeMap<String, Value>,
     /// Whether each tensor lies between pages that nobody may touch.
     pub is_fenced: bool,
+    /// The place in the file from where on its tensors lie.
+    pub offset: usize,
     pub examples: Vec<Form>,
     pub parameters: Vec<Form>,
     /// Bytes of its output.
@@ -157,7 +172,7 @@ pub struct Request {
 
 impl Request {
     pub fn layout(&self) -> Result<Layout, String> {
-        Layout::new(&self.examples, &self.parameters, self.output)
+        Layout::new(self.offset, &self.examples, &self.parameters, self.output)
     }
 }
 
@@ -286,10 +301,22 @@ impl SharedMemory {
         mapped.map(NonNull::cast).map_err(|error| format!("{bytes} bytes: {error}"))
     }
 
-    /// Gives the memory back that a case has used; what is read from it afterwards is zero.
+    /// Gives the memory back that the process of a kernel has used; what is read from it afterwards is zero. Parameters
+    /// stay.
     pub fn clear(&self, layout: &Layout) -> Result<(), String> {
+        self.give_back(0..FIRST)?;
+        self.give_back(layout.parameters_end..layout.end)
+    }
+
+    /// Gives all memory back.
+    pub fn clear_all(&self) -> Result<(), String> {
+        self.give_back(0..BYTES)
+    }
+
+    fn give_back(&self, part: Range<usize>) -> Result<(), String> {
         let how = FallocateFlags::FALLOC_FL_PUNCH_HOLE | FallocateFlags::FALLOC_FL_KEEP_SIZE;
-        fallocate(&self.0, how, 0, layout.end as i64).map_err(|error| error.to_string())
+        fallocate(&self.0, how, part.start as i64, part.len() as i64)
+            .map_err(|error| error.to_string())
     }
 }
 

@@ -263,7 +263,13 @@ impl<'p> Bench<'p> {
     }
 
     fn judge(&mut self, case: &Case, ns: f64) -> Result<Judged, Refusal> {
-        let draws = Draws::of_case(case, self.draws.take())?;
+        let draws = match self.draws.take().filter(|it| it.are_of(case)) {
+            Some(draws) => draws,
+            None => {
+                self.file.clear_all().map_err(Refusal::Failed)?;
+                Draws::new(case)?
+            }
+        };
         let mut findings = Findings::default();
         let mut ended =
             self.on_trial(&draws, (case, ns), false, &mut findings, |trial, findings| {

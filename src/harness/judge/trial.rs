@@ -124,7 +124,9 @@ impl<'a> Trial<'a> {
             expected_ns,
         };
         trial.write(Content::Drawn(0));
-        trial.write_parameters();
+        if !draws.are_written.replace(true) {
+            trial.write_parameters();
+        }
         trial.pid = trial.zygote.start(request).map_err(Stopped::Broken)?;
         let mut clock = 0;
         // SAFETY: it is written where there is such a process.
