@@ -27,18 +27,22 @@ const MEANING: &str = "`Judge` is the median time of a call in batches by the ju
 
 /// The table, and below it what did not pass, the checks, the seeds and the machine.
 pub fn judged(report: &Report, results: &[KernelResult<'_>]) -> String {
-    let verdicts: Vec<&str> = results.iter().map(|result| verdict(result).0).collect();
-    let counts = [JUDGED, FAILED, UNJUDGED].map(|word| {
-        format!("{} {word}", verdicts.iter().filter(|verdict| **verdict == word).count())
-    });
+    let ran: Vec<&KernelResult<'_>> = results.iter().filter(|it| has_run(it)).collect();
+    let mut counts = [JUDGED, FAILED, UNJUDGED]
+        .map(|word| format!("{} {word}", ran.iter().filter(|it| verdict(it).0 == word).count()))
+        .to_vec();
+    if ran.len() < results.len() {
+        counts.push(format!("{} not run here", results.len() - ran.len()));
+    }
     let mut out = format!(
         "# Judged kernels\n\n{}: {}.\n\n{}\n{MEANING}\n",
         units::count(results.len(), "case"),
         counts.join(", "),
-        markdown_rows(&columns(), results)
+        markdown_rows(&columns(), &ran)
     );
     for (title, text) in [
         ("Not passed", findings(results)),
+        ("Not run here", not_run(results)),
         ("Checks", checks()),
         ("Seeds", seeds(results)),
         ("Environment", environment(report, results)),
@@ -70,6 +74,11 @@ fn verdict(result: &KernelResult<'_>) -> (&'static str, Option<String>) {
     }
 }
 
+/// Whether there was something to judge.
+fn has_run(result: &KernelResult<'_>) -> bool {
+    result.point.is_measured() || verdict(result).0 != UNJUDGED
+}
+
 /// A line for each kernel that was measured and not judged; one for all where no kernel was judged.
 pub fn unjudged(results: &[KernelResult<'_>]) -> Vec<String> {
     let verdicts = results.iter().map(|result| (result, verdict(result)));
@@ -86,7 +95,7 @@ pub fn unjudged(results: &[KernelResult<'_>]) -> Vec<String> {
     lines
 }
 
-fn columns<'a>() -> [Column<KernelResult<'a>>; 8] {
+fn columns<'a>() -> [Column<&'a KernelResult<'a>>; 8] {
     [
         left("Case", |it| code(it.full_id).into()),
         left("Verdict", |it| {
@@ -113,15 +122,26 @@ fn columns<'a>() -> [Column<KernelResult<'a>>; 8] {
     ]
 }
 
-/// The checks that did not pass, with their evidence; equal ones share a line.
+/// The checks that did not pass, with their evidence.
 fn findings(results: &[KernelResult<'_>]) -> String {
-    let mut found: IndexMap<String, Vec<&str>> = IndexMap::new();
-    for result in results {
+    by_text(results.iter().flat_map(|result| {
         let checks = result.judged().map(|it| &*it.checks).unwrap_or_default();
-        for check in checks.iter().filter(|check| check.status != CheckStatus::Passed) {
-            let text = format!("{}, {}: {}", check.name, check.status, check.value);
-            found.entry(text).or_default().push(result.full_id);
-        }
+        let checks = checks.iter().filter(|check| check.status != CheckStatus::Passed);
+        checks.map(|it| (format!("{}, {}: {}", it.name, it.status, it.value), result.full_id))
+    }))
+}
+
+/// The cases that this machine had nothing to judge of, and why.
+fn not_run(results: &[KernelResult<'_>]) -> String {
+    let results = results.iter().filter(|it| !has_run(it));
+    by_text(results.map(|it| (verdict(it).1.unwrap_or_default(), it.full_id)))
+}
+
+/// A line for each text, with the cases that share it.
+fn by_text<'a>(texts: impl Iterator<Item = (String, &'a str)>) -> String {
+    let mut found: IndexMap<String, Vec<&str>> = IndexMap::new();
+    for (text, id) in texts {
+        found.entry(text).or_default().push(id);
     }
     let lines = found.iter().map(|(text, ids)| {
         format!("{}{}: {}", code(ids[0]), and_more(ids.len() - 1), reason(text))
