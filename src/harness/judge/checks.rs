@@ -16,6 +16,8 @@ const CALLING_NS: f64 = 2e3;
 const PAUSING_NS: f64 = 200e3;
 /// Nanoseconds of launching a call on a device and waiting for it.
 const LAUNCHING_NS: f64 = 50e3;
+/// Milliseconds after which threads of OpenMP no longer wait for more work.
+const PATIENCE_MS: f64 = 25.0;
 /// Times that a suspicion has to come back before it is one.
 const CONFIRMATIONS: usize = 3;
 
@@ -98,6 +100,10 @@ fn quartile(values: &[f64], q: f64) -> f64 {
 fn is_slower(slow: &[f64], fast: &[f64], factor: f64, overhead_ns: f64) -> bool {
     // Other work makes calls slower, never faster: the faster ones tell more.
     quartile(slow, 0.25) > factor * quartile(fast, 0.25) + overhead_ns
+}
+
+fn sleep(ns: f64) {
+    std::thread::sleep(std::time::Duration::from_nanos(ns as u64));
 }
 
 /// Nanoseconds for people.
@@ -305,25 +311,27 @@ impl Findings {
 
     /// Whether threads go on when the calls are done. OpenMP's wait for more for a while.
     fn threads(&mut self, trial: &mut Trial<'_>, step_ns: f64) -> Result<(), Stopped> {
-        const PATIENCE_MS: u64 = 25;
-        const WINDOW_MS: u64 = 20;
+        const WINDOW_MS: f64 = 20.0;
         /// Share of a core from which on they work.
         const WORKING: f64 = 0.2;
-        let mut are_working = Vec::new();
+        let (mut are_working, mut cores) = (Vec::new(), 0.0_f64);
         // Two of three tries decide.
         while are_working.len() < CONFIRMATIONS
             && !matches!(are_working[..], [one, other] if one == other)
         {
             trial.reveal(Content::Mixed)?;
+            let (watch, before) = (Stopwatch::start(), trial.process_ns());
             trial.run((5.0 * BATCH_NS / step_ns).max(1.0) as u64)?;
+            let ran = trial.process_ns().zip(before).map_or(0.0, |(after, before)| after - before);
+            cores = cores.max(ran / watch.ns());
             if trial.scheduled(0).len() == 1 {
-                self.passed("threads", "it has one".to_owned());
+                self.resting(trial, cores, "it has one".to_owned());
                 return Ok(());
             }
-            std::thread::sleep(std::time::Duration::from_millis(PATIENCE_MS));
+            sleep(PATIENCE_MS * 1e6);
             let watch = Stopwatch::start();
             let before = trial.others_ns();
-            std::thread::sleep(std::time::Duration::from_millis(WINDOW_MS));
+            sleep(WINDOW_MS * 1e6);
             let (Some(before), Some(after)) = (before, trial.others_ns()) else {
                 let why = "this system does not say how long a thread has run";
                 self.checks.push(Check::skipped("threads", why));
@@ -332,7 +340,11 @@ impl Findings {
             are_working.push((after - before) / watch.ns() > WORKING);
         }
         if are_working.iter().filter(|it| **it).count() < 2 {
-            self.passed("threads", format!("at rest {PATIENCE_MS} ms after a call"));
+            if self.begin_early(trial, step_ns)? {
+                let what = "its threads work on inputs before the call that is to read them";
+                return self.suspect(trial, "threads", what);
+            }
+            self.resting(trial, cores, format!("at rest {PATIENCE_MS} ms after a call"));
             return Ok(());
         }
         let what = format!(
@@ -341,6 +353,34 @@ impl Findings {
             100.0 * WORKING
         );
         self.suspect(trial, "threads", &what)
+    }
+
+    /// Whether threads that were at rest begin to work when inputs have been written.
+    fn begin_early(&self, trial: &mut Trial<'_>, step_ns: f64) -> Result<bool, Stopped> {
+        /// Nanoseconds of work in which no call of any kernel can be made.
+        const USUAL_NS: f64 = 50e3;
+        for _ in 0..CONFIRMATIONS {
+            sleep(PATIENCE_MS * 1e6);
+            let before = trial.others_ns();
+            trial.reveal(Content::Mixed)?;
+            sleep((2.0 * step_ns).clamp(2e6, 20e6));
+            let ns = trial.others_ns().zip(before).map_or(0.0, |(after, before)| after - before);
+            if ns < step_ns / 4.0 + USUAL_NS {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    /// Threads rest between calls; a warning if calls keep more cores busy than siblings may.
+    fn resting(&mut self, trial: &Trial<'_>, cores: f64, what: String) {
+        if cores <= f64::from(trial.threads) + 0.25 {
+            return self.passed("threads", what);
+        }
+        let what =
+            format!("its calls keep {cores:.1} cores busy, and `threads` is {}", trial.threads);
+        let remedy = "`threads: all` in its bench.yaml lets its siblings have as many";
+        self.checks.push(Check::graded("threads", CheckStatus::Warning, what, remedy));
     }
 
     /// Batches of now, which take no longer than the early ones; what grows does so each time that it is looked at.

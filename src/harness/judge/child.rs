@@ -195,7 +195,7 @@ impl Kernel<'_> {
             && output.is_floating_point()
             && self.forbidden(&output).is_none()
         {
-            drop(output.f_fill_(f64::NAN)?);
+            by_one_thread(|| output.f_fill_(f64::NAN).map(drop))?;
         }
         let examples = step.examples.as_ref().ok_or_else(|| {
             Refusal::Failed("it draws its inputs itself, and cannot be given others".to_owned())
@@ -222,12 +222,7 @@ impl Kernel<'_> {
         if let Some(why) = self.forbidden(&output) {
             return Err(Ended::Forbidden(why.to_owned()));
         }
-        // By one thread: whether others get a core on a busy machine says nothing about the kernel.
-        let threads = tch::get_num_threads();
-        tch::set_num_threads(1);
-        let copied = self.copy(&output);
-        tch::set_num_threads(threads);
-        copied
+        by_one_thread(|| self.copy(&output))
     }
 
     fn copy(&self, output: &Tensor) -> Result<(), Ended> {
@@ -272,6 +267,15 @@ impl Kernel<'_> {
         self.control.done.store(command, Release);
         value
     }
+}
+
+/// Does something for which it does not matter whether other threads get a core, and which leaves none of them awake.
+fn by_one_thread<T>(body: impl FnOnce() -> T) -> T {
+    let threads = tch::get_num_threads();
+    tch::set_num_threads(1);
+    let value = body();
+    tch::set_num_threads(threads);
+    value
 }
 
 /// Why a command ended early.

@@ -1,7 +1,7 @@
 //! Inputs that no kernel has seen, with the outputs that they should have.
 
-use std::collections::BTreeMap;
 use std::cell::Cell;
+use std::collections::BTreeMap;
 use std::io::Read as _;
 
 use fastrand::Rng;

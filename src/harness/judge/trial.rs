@@ -52,6 +52,8 @@ pub enum Content {
 /// The last that was written of an example: the whole of a draw, and parts of draws.
 #[derive(Debug, Clone, Default)]
 struct Written {
+    /// The draw that the example was last a whole of.
+    base: usize,
     whole: Option<usize>,
     parts: Vec<(usize, Range<usize>)>,
 }
@@ -288,7 +290,8 @@ impl<'a> Trial<'a> {
         Some(self.process_ns()? - first)
     }
 
-    fn process_ns(&self) -> Option<f64> {
+    /// Nanoseconds for which all threads of the kernel's process have had a core.
+    pub fn process_ns(&self) -> Option<f64> {
         let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
         // SAFETY: it is written where there is such a clock.
         let read = unsafe { libc::clock_gettime(self.cpu_clock?, &raw mut time) };
@@ -377,14 +380,15 @@ impl<'a> Trial<'a> {
             match content {
                 Content::Drawn(draw) => {
                     self.place(example);
-                    self.written[example] = Written { whole: Some(draw), parts: vec![] };
+                    self.written[example] =
+                        Written { base: draw, whole: Some(draw), parts: vec![] };
                 }
                 Content::Mixed => self.mix(example, true),
                 Content::Scrambled => self.mix(example, false),
                 Content::Again => {}
                 Content::Untouched => continue,
             }
-            let Written { whole, parts } = &self.written[example];
+            let Written { whole, parts, .. } = &self.written[example];
             if let Some(draw) = whole {
                 self.copy(example, *draw, 0..self.request.examples[example].bytes());
             }
@@ -405,8 +409,9 @@ impl<'a> Trial<'a> {
         self.control.places[example].store((area.address + begin) as u64, Relaxed);
     }
 
-    /// Makes an input that there has never been: one draw's with parts of another's. A large one keeps its place, and the
-    /// most of what it was.
+    /// Makes an input that there has never been: one draw's with parts of another's. A large one keeps its place and at
+    /// least half of what it was; where it `moves`, a quarter of it or more is exchanged, so that few of its values cannot
+    /// stand for it.
     fn mix(&mut self, example: usize, moves: bool) {
         const PARTS: usize = 8;
         const LARGE: usize = 1 << 20;
@@ -414,20 +419,25 @@ impl<'a> Trial<'a> {
         let form = &self.request.examples[example];
         let size = form.kind().map_or(1, tch::Kind::elt_size_in_bytes);
         let (elements, all) = (form.bytes() / size, self.draws.all.len());
-        let one = self.rng.usize(..all);
-        let other = (one + self.rng.usize(all.min(2) - 1..all)) % all;
-        let whole = (form.bytes() <= LARGE).then_some(one);
+        let whole = (form.bytes() <= LARGE).then(|| self.rng.usize(..all));
+        let base = whole.unwrap_or(self.written[example].base);
+        let other = (base + self.rng.usize(all.min(2) - 1..all)) % all;
         if moves && whole.is_some() {
             self.place(example);
         }
         let parts = if is_mixable(form) && elements > 0 { PARTS } else { 0 };
-        let mut part = || {
-            let length = self.rng.usize(1..=elements.min(LARGEST_PART / size));
+        let is_changed = moves && whole.is_none();
+        let mut part = |at: usize| {
+            let lengths = match at {
+                0 if is_changed => elements / 4..=elements / 2,
+                _ => 1..=elements.min(LARGEST_PART / size),
+            };
+            let length = self.rng.usize(lengths);
             let start = self.rng.usize(..=elements - length);
             (other, start * size..(start + length) * size)
         };
-        let parts = (0..parts).map(|_| part()).collect();
-        self.written[example] = Written { whole, parts };
+        let parts = (0..parts).map(&mut part).collect();
+        self.written[example] = Written { base, whole, parts };
     }
 
     /// Copies a part of a draw's example to its place.
