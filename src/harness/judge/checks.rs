@@ -63,6 +63,7 @@ pub fn examine(
     findings.outputs(trial)?;
     let late = findings.drift(trial, step_ns, &early)?;
     findings.batches = [early, late].concat();
+    trial.sleeps()?;
     findings.clock(trial, claimed_ns)?;
     findings.roof(trial)?;
     findings.code(trial)

@@ -40,6 +40,14 @@ const REFUSED: &[libc::c_long] = &[
     libc::SYS_socket,
     // It would do what is refused here.
     libc::SYS_io_uring_setup,
+    // Memory and queues that other processes find by a number.
+    libc::SYS_shmget,
+    libc::SYS_shmat,
+    libc::SYS_semget,
+    libc::SYS_msgget,
+    libc::SYS_mq_open,
+    libc::SYS_add_key,
+    libc::SYS_keyctl,
     libc::SYS_truncate,
     libc::SYS_unlinkat,
     libc::SYS_renameat2,
@@ -47,6 +55,11 @@ const REFUSED: &[libc::c_long] = &[
     libc::SYS_mknodat,
     libc::SYS_linkat,
     libc::SYS_symlinkat,
+    libc::SYS_utimensat,
+    libc::SYS_fchmodat,
+    libc::SYS_setxattr,
+    libc::SYS_lsetxattr,
+    libc::SYS_fsetxattr,
 ];
 
 /// Refused calls that only x86-64 has.

@@ -14,6 +14,7 @@ mod child;
 mod confine;
 mod draws;
 mod memory;
+mod others;
 mod records;
 mod trial;
 mod zygote;
@@ -40,6 +41,7 @@ use crate::threads;
 use checks::Findings;
 use draws::Draws;
 use memory::SharedMemory;
+use others::Paused;
 use trial::{Stopped, Trial};
 use zygote::Zygote;
 
@@ -149,13 +151,13 @@ pub fn start(plan: &Plan, store: Store, selects: impl Fn(&str) -> bool) -> Resul
     match unsafe { fork() }.map_err(|error| error.to_string())? {
         ForkResult::Child => {
             drop((judge, memory, server));
-            prctl::set_pdeathsig(Signal::SIGTERM).map_err(|error| error.to_string())?;
+            prctl::set_pdeathsig(Signal::SIGKILL).map_err(|error| error.to_string())?;
             confine::drop_tracing()?;
             Ok(Role::Harness(Some(Client(RefCell::new(BufReader::new(client))))))
         }
         ForkResult::Parent { child } => {
             drop(client);
-            let bench = Bench::new(plan, judge, memory)?;
+            let bench = Bench::new(plan, judge, memory, forking)?;
             let served = bench.serve(server, child, |answers| checked(&store, forking, answers));
             served.map(Role::Judge)
         }
@@ -181,13 +183,20 @@ fn untouched() -> Result<(), String> {
 struct Bench<'p> {
     plan: &'p Plan,
     zygote: Zygote,
+    /// The zygote's process.
+    forking: Pid,
     file: SharedMemory,
     memory: Option<(NonNull<u8>, usize)>,
     draws: Option<Draws>,
 }
 
 impl<'p> Bench<'p> {
-    fn new(plan: &'p Plan, zygote: UnixStream, file: SharedMemory) -> Result<Self, String> {
+    fn new(
+        plan: &'p Plan,
+        zygote: UnixStream,
+        file: SharedMemory,
+        forking: Pid,
+    ) -> Result<Self, String> {
         // Nobody reads its memory, not even another process of this user.
         prctl::set_dumpable(false).map_err(|error| error.to_string())?;
         // Processes that a kernel leaves behind come to this one, and not to the system's first.
@@ -195,7 +204,7 @@ impl<'p> Bench<'p> {
         // SAFETY: no handler is installed. The harness hears it, too, and ends the run.
         unsafe { signal(Signal::SIGINT, SigHandler::SigIgn) }.map_err(|error| error.to_string())?;
         let zygote = Zygote::new(zygote).map_err(|error| error.to_string())?;
-        Ok(Self { plan, zygote, file, memory: None, draws: None })
+        Ok(Self { plan, zygote, forking, file, memory: None, draws: None })
     }
 
     /// Answers until the harness has ended, has the answers checked that are in records now, and ends as it did.
@@ -270,6 +279,11 @@ impl<'p> Bench<'p> {
                 Draws::new(case)?
             }
         };
+        let paused = if std::env::var_os("NOPAUSE").is_some() {
+            None
+        } else {
+            Some(Paused::all_but(self.forking).map_err(Refusal::Failed)?)
+        };
         let mut findings = Findings::default();
         let mut ended =
             self.on_trial(&draws, (case, ns), false, &mut findings, |trial, findings| {
@@ -278,6 +292,7 @@ impl<'p> Bench<'p> {
         if ended.is_ok() {
             ended = self.on_fenced_trials(&draws, (case, ns), &mut findings)?;
         }
+        drop(paused);
         let seeds = draws.all.iter().map(|it| it.seed).collect();
         self.draws = Some(draws);
         match ended {
@@ -375,7 +390,7 @@ impl<'p> Bench<'p> {
 
 /// Whether records are as they were judged, when no process but the one that forks kernels can write to them.
 fn checked(store: &Store, forking: Pid, answers: &BTreeMap<String, Judged>) -> Result<(), String> {
-    records::end_others(forking)?;
+    others::end_all_but(forking)?;
     let changed = records::failed(store.files(), answers)?;
     let Some(first) = changed.first() else { return Ok(()) };
     Err(format!(

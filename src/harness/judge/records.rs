@@ -4,44 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
 use ::libtorch::partial;
-use nix::sys::signal::{Signal, kill};
-use nix::sys::wait::waitpid;
-use nix::unistd::Pid;
 use plan::{Check, CheckStatus, Judged, Outcome};
 use serde_json::Value;
-
-/// Ends what a kernel has left behind when the harness ended: its processes have become this one's children.
-///
-/// # Errors
-/// When the system does not list processes.
-pub fn end_others(than: Pid) -> Result<(), String> {
-    loop {
-        let children = children().map_err(|error| format!("/proc: {error}"))?;
-        let mut others = children.into_iter().filter(|it| *it != than).peekable();
-        if others.peek().is_none() {
-            return Ok(());
-        }
-        for child in others {
-            // Either has ended already, or ends now; its own children come to this process.
-            kill(child, Signal::SIGKILL).ok();
-            waitpid(child, None).ok();
-        }
-    }
-}
-
-fn children() -> std::io::Result<Vec<Pid>> {
-    let own = std::process::id().to_string();
-    let parent_of = |process: &std::fs::DirEntry| {
-        let text = std::fs::read_to_string(process.path().join("stat")).ok()?;
-        // Behind the name, which may have spaces: the state, then the parent.
-        text.rsplit_once(") ")?.1.split(' ').nth(1).map(str::to_owned)
-    };
-    let processes = std::fs::read_dir("/proc")?.flatten();
-    let children = processes.filter(|it| parent_of(it).as_ref() == Some(&own));
-    Ok(children
-        .filter_map(|it| Some(Pid::from_raw(it.file_name().to_str()?.parse().ok()?)))
-        .collect())
-}
 
 /// Fails the records of cases that are not as they were judged, in each of these files, and returns their ids. A file that
 /// lacks one is left as it is.

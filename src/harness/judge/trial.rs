@@ -78,6 +78,8 @@ pub struct Trial<'a> {
     /// Runs that were timed, and those of them that other work has disturbed.
     tries: u32,
     disturbed: u32,
+    /// In each batch, the share of its time for which the kernel's process had a core, or waited for one.
+    working: Vec<f64>,
     /// Counts the time for which the kernel's process has a core.
     cpu_clock: Option<libc::clockid_t>,
     /// The place of each example in the file.
@@ -120,6 +122,7 @@ impl<'a> Trial<'a> {
             pid: Pid::from_raw(0),
             tries: 0,
             disturbed: 0,
+            working: Vec::new(),
             cpu_clock: None,
             places,
             written,
@@ -147,12 +150,20 @@ impl<'a> Trial<'a> {
     /// Nanoseconds of a call on these inputs, of so many in a row, taken while no other work had the cores of the kernel's
     /// threads.
     pub fn timed(&mut self, content: Content, iters: u64) -> Result<f64, Stopped> {
+        /// Nanoseconds beside which the wake-up of a process is short.
+        const LONG_NS: f64 = 500e3;
         /// Disturbed runs from which on a machine is too busy, if they are more than a quarter of all.
         const MOST: u32 = 8;
         loop {
             self.reveal(content)?;
-            let before = self.waited_ns();
+            let (before, cpu, watch) = (self.waited_ns(), self.cpu_ns(), Stopwatch::start());
             let ns = self.run(iters)?;
+            let wall = watch.ns();
+            if let (Some(cpu), Some(after)) = (cpu, self.cpu_ns())
+                && wall > LONG_NS
+            {
+                self.working.push((after - cpu + self.waited_ns() - before) / wall);
+            }
             self.tries += 1;
             if !self.is_disturbed(before, ns * iters as f64) {
                 return Ok(ns);
@@ -164,6 +175,22 @@ impl<'a> Trial<'a> {
                 return Err(Stopped::Unjudged(why.to_owned()));
             }
         }
+    }
+
+    /// The time for which a process has a core is that of a call if it sleeps in none. Who works for it meanwhile is not
+    /// seen.
+    pub fn sleeps(&self) -> Result<(), Stopped> {
+        const LEAST: f64 = 0.6;
+        let share = statistics::median(&self.working);
+        // Also where there are none.
+        if share.is_nan() || share >= LEAST {
+            return Ok(());
+        }
+        let why = format!(
+            "its process sleeps for {:.0} % of its calls, and so its time is not known",
+            100.0 * (1.0 - share)
+        );
+        Err(Stopped::Unjudged(why))
     }
 
     /// Whether threads had to wait for a core in these nanoseconds, before which they had waited for so many. One thread by

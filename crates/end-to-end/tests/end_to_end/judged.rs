@@ -58,6 +58,8 @@ const KERNELS: &[(&str, Expected)] = &[
     // Outputs and inputs.
     ("stale", Check(&["output"])),
     ("into_input", Check(&["inputs"])),
+    // Nobody helps it.
+    ("elsewhere", Honest),
     // Its judge's memory cannot be made writable.
     ("unprotects", Honest),
     ("beyond_input", Check(&["inputs"])),
