@@ -28,13 +28,15 @@ use crate::workload::generated::build;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u32)]
 pub enum Command {
-    /// Has the next calls read the examples that lie at [`Control::places`], and fills the output of the last call with
-    /// NaN, so that it cannot be taken for that of the next.
+    /// Has the next calls read the examples that lie at [`Control::places`]. No code of the kernel runs between their
+    /// writing and the call.
     Reveal = 1,
     /// Calls it [`Control::iters`] times.
     Run = 2,
     /// Copies the output to where the judge reads it.
     Output = 3,
+    /// Fills the output of the last call with NaN, so that it cannot be taken for that of the next.
+    Overwrite = 4,
 }
 
 /// How a command ended, by its number in [`Control::status`].
@@ -171,7 +173,7 @@ impl Kernel<'_> {
                 std::thread::sleep(std::time::Duration::from_micros(50));
             }
         }
-        let known = [Command::Reveal, Command::Run, Command::Output];
+        let known = [Command::Reveal, Command::Run, Command::Output, Command::Overwrite];
         let kind = self.control.kind.load(Relaxed);
         known.into_iter().find(|it| *it as u32 == kind)
     }
@@ -185,11 +187,12 @@ impl Kernel<'_> {
                 Ok(device::synchronize(self.case.device)?)
             }
             Some(Command::Output) => self.output(step),
+            Some(Command::Overwrite) => self.overwrite(step),
             None => Err(Refusal::Failed("an unknown command".to_owned()).into()),
         }
     }
 
-    fn reveal(&self, step: &Step) -> Result<(), Ended> {
+    fn overwrite(&self, step: &Step) -> Result<(), Ended> {
         if step.runs.get() > 0
             && let Some(mut output) = step.left()?
             && output.is_floating_point()
@@ -197,6 +200,10 @@ impl Kernel<'_> {
         {
             by_one_thread(|| output.f_fill_(f64::NAN).map(drop))?;
         }
+        Ok(())
+    }
+
+    fn reveal(&self, step: &Step) -> Result<(), Ended> {
         let examples = step.examples.as_ref().ok_or_else(|| {
             Refusal::Failed("it draws its inputs itself, and cannot be given others".to_owned())
         })?;

@@ -143,7 +143,18 @@ impl<'a> Trial<'a> {
 
     /// Has the next calls read these inputs, elsewhere in memory.
     pub fn reveal(&mut self, content: Content) -> Result<(), Stopped> {
+        self.overwrite()?;
         self.write(content);
+        self.show()
+    }
+
+    /// Has the output of the last call hold nothing.
+    pub fn overwrite(&mut self) -> Result<(), Stopped> {
+        self.command(Command::Overwrite, 0).map(drop)
+    }
+
+    /// Has the next calls read what has been written.
+    pub fn show(&mut self) -> Result<(), Stopped> {
         self.command(Command::Reveal, 0).map(drop)
     }
 
@@ -220,12 +231,13 @@ impl<'a> Trial<'a> {
 
     /// Has the next calls read examples that are of no draw.
     pub fn reveal_others(&mut self, examples: &[Tensor]) -> Result<(), Stopped> {
+        self.overwrite()?;
         for (example, tensor) in examples.iter().enumerate().take(self.request.examples.len()) {
             self.place(example);
             self.written[example] = Written::default();
             self.put(self.places[example], bytes_of(tensor, &self.request.examples[example]));
         }
-        self.command(Command::Reveal, 0).map(drop)
+        self.show()
     }
 
     /// Nanoseconds of a call, of so many in a row.

@@ -60,6 +60,8 @@ const KERNELS: &[(&str, Expected)] = &[
     ("into_input", Check(&["inputs"])),
     // Nobody helps it.
     ("elsewhere", Honest),
+    // Nobody asks for its output then.
+    ("at_reveal", Honest),
     // Its judge's memory cannot be made writable.
     ("unprotects", Honest),
     ("beyond_input", Check(&["inputs"])),
@@ -80,6 +82,7 @@ const KERNELS: &[(&str, Expected)] = &[
     ("grows", Check(&["drift"])),
     ("clock", Check(&["clock"])),
     ("peeks_ahead", Check(&[])),
+    ("by_timer", Check(&["threads"])),
     // Other memory and other processes.
     ("steals_reference", Check(&["clock", "output"])),
     ("rewrites_reference", Check(&["clock", "output"])),

@@ -99,8 +99,18 @@ impl Control {
         low | high << 32
     }
 
+    /// The number of the command.
+    pub fn command(&self) -> u32 {
+        self.word(Self::COMMAND).load(Ordering::Acquire)
+    }
+
+    /// Whether the command is that the next inputs be read.
+    pub fn reveals(&self) -> bool {
+        self.word(Self::COMMAND + 1).load(Ordering::Acquire) == 1
+    }
+
     pub fn say_done(&self) {
-        let command = self.word(Self::COMMAND).load(Ordering::Acquire);
+        let command = self.command();
         self.word(Self::DONE).store(command, Ordering::Release);
     }
 
