@@ -351,37 +351,28 @@ impl Findings {
         self.suspect(trial, "threads", &what)
     }
 
-    /// Whether the kernel's process works on inputs that are written, before it is called: more than while it waits.
+    /// Whether the kernel's process works on inputs that are written, before it is called: more than while it waits. Short
+    /// calls have no time for it.
     fn begins_early(&self, trial: &mut Trial<'_>, step_ns: f64) -> Result<bool, Stopped> {
-        /// Nanoseconds of work that all calls together are of, if they are shorter, and those that say nothing.
-        const WORK_NS: f64 = 200e3;
-        const USUAL_NS: f64 = 50e3;
-        if trial.is_on_device {
+        const SHORT_NS: f64 = 500e3;
+        /// Nanoseconds of work that say nothing.
+        const USUAL_NS: f64 = 150e3;
+        if trial.is_on_device || step_ns < SHORT_NS {
             return Ok(false);
         }
-        let count = (WORK_NS / step_ns).clamp(1.0, 32.0).floor();
-        let window_ns = (2.0 * step_ns).clamp(f64::max(2e6 / count, 200e3), 20e6);
+        let window_ns = (2.0 * step_ns).clamp(2e6, 20e6);
         for _ in 0..CONFIRMATIONS {
             if trial.scheduled(0).len() > 1 {
                 sleep(PATIENCE_MS * 1e6);
             }
-            let mut more_ns = 0.0;
-            for _ in 0..count as usize {
-                trial.overwrite()?;
-                let before = trial.process_ns();
+            let mut times = vec![trial.process_ns()];
+            for content in [Content::Untouched, Content::Mixed] {
+                trial.reveal(content)?;
                 sleep(window_ns);
-                let between = trial.process_ns();
-                trial.write(Content::Mixed);
-                trial.show()?;
-                sleep(window_ns);
-                let (Some(before), Some(between), Some(after)) =
-                    (before, between, trial.process_ns())
-                else {
-                    return Ok(false);
-                };
-                more_ns += (after - between) - (between - before);
+                times.push(trial.process_ns());
             }
-            if more_ns < count * step_ns / 4.0 + USUAL_NS {
+            let [Some(before), Some(between), Some(after)] = times[..] else { return Ok(false) };
+            if (after - between) - (between - before) < step_ns / 2.0 + USUAL_NS {
                 return Ok(false);
             }
         }

@@ -141,21 +141,19 @@ impl<'a> Trial<'a> {
         Ok(trial)
     }
 
-    /// Has the next calls read these inputs, elsewhere in memory.
+    /// Has the next calls read these inputs, elsewhere in memory. They are written last, right before the calls, where a
+    /// device has no copy of them.
     pub fn reveal(&mut self, content: Content) -> Result<(), Stopped> {
-        self.overwrite()?;
-        self.write(content);
-        self.show()
-    }
-
-    /// Has the output of the last call hold nothing.
-    pub fn overwrite(&mut self) -> Result<(), Stopped> {
-        self.command(Command::Overwrite, 0).map(drop)
-    }
-
-    /// Has the next calls read what has been written.
-    pub fn show(&mut self) -> Result<(), Stopped> {
-        self.command(Command::Reveal, 0).map(drop)
+        self.command(Command::Overwrite, 0)?;
+        self.choose(content);
+        if self.is_on_device {
+            self.fill(content);
+        }
+        self.command(Command::Reveal, 0)?;
+        if !self.is_on_device {
+            self.fill(content);
+        }
+        Ok(())
     }
 
     /// Nanoseconds of a call on these inputs, of so many in a row, taken while no other work had the cores of the kernel's
@@ -231,13 +229,13 @@ impl<'a> Trial<'a> {
 
     /// Has the next calls read examples that are of no draw.
     pub fn reveal_others(&mut self, examples: &[Tensor]) -> Result<(), Stopped> {
-        self.overwrite()?;
+        self.command(Command::Overwrite, 0)?;
         for (example, tensor) in examples.iter().enumerate().take(self.request.examples.len()) {
             self.place(example);
             self.written[example] = Written::default();
             self.put(self.places[example], bytes_of(tensor, &self.request.examples[example]));
         }
-        self.show()
+        self.command(Command::Reveal, 0).map(drop)
     }
 
     /// Nanoseconds of a call, of so many in a row.
@@ -413,8 +411,14 @@ impl<'a> Trial<'a> {
         "it touched memory beside its inputs".to_owned()
     }
 
-    /// Writes the inputs of the next calls, and says where they are.
+    /// Writes inputs.
     pub fn write(&mut self, content: Content) {
+        self.choose(content);
+        self.fill(content);
+    }
+
+    /// Says where the inputs of the next calls are, and of what.
+    fn choose(&mut self, content: Content) {
         for example in 0..self.request.examples.len() {
             match content {
                 Content::Drawn(draw) => {
@@ -424,9 +428,17 @@ impl<'a> Trial<'a> {
                 }
                 Content::Mixed => self.mix(example, true),
                 Content::Scrambled => self.mix(example, false),
-                Content::Again => {}
-                Content::Untouched => continue,
+                Content::Again | Content::Untouched => {}
             }
+        }
+    }
+
+    /// Copies inputs to where they were said to be.
+    fn fill(&self, content: Content) {
+        if content == Content::Untouched {
+            return;
+        }
+        for example in 0..self.request.examples.len() {
             let Written { whole, parts, .. } = &self.written[example];
             if let Some(draw) = whole {
                 self.copy(example, *draw, 0..self.request.examples[example].bytes());

@@ -1,5 +1,5 @@
-//! Has a timer interrupt the waiting for a call, and computes what its judge has written meanwhile; `threads` should catch
-//! it.
+//! Has a timer interrupt the waiting for a call, and computes what its judge has written meanwhile; `cache` should catch
+//! it: right before a call there is no time.
 
 use std::cell::RefCell;
 use std::time::Duration;
