@@ -1,5 +1,5 @@
-//! Has a thread compute what its judge has just written, before it asks for the call; `cache` should catch it: right before a call
-//! there is no time.
+//! Has a thread compute what its judge has just written, before it asks for the call; `cache` should catch it: right before
+//! a call there is no time.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
