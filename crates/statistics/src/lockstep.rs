@@ -98,8 +98,11 @@ impl Lockstep {
         self.blocks.push(block);
         let count = self.blocks.len();
         match self.confirming {
-            Some(it) if self.state == State::Confirming && count - it.first >= it.needed => {
-                self.confirm(it, candidates);
+            Some(it) if self.state == State::Confirming => {
+                // A look that cannot confirm would only cost.
+                if count - it.first >= it.needed.max(fewest(candidates)) {
+                    self.confirm(it, candidates);
+                }
             }
             Some(_) => {}
             None if count >= self.next_look => {
@@ -131,7 +134,8 @@ impl Lockstep {
     }
 
     fn confirm(&mut self, it: Confirming, candidates: usize) {
-        let confirming = Confirming { needed: 2 * it.needed, looks: it.looks + 1, ..it };
+        let count = self.blocks.len() - it.first;
+        let confirming = Confirming { needed: 2 * count, looks: it.looks + 1, ..it };
         self.confirming = Some(confirming);
         let Some(found) = Compared::confirming(&self.blocks[it.first..]) else { return };
         let limit = 1.0 + self.threshold;
@@ -161,6 +165,17 @@ impl Lockstep {
     pub fn confirmed_from(&self) -> Option<usize> {
         self.confirming.filter(|it| it.looks > 0).map(|it| it.first)
     }
+}
+
+/// The fewest blocks that confirm one of so many candidates, if all say the same.
+fn fewest(candidates: usize) -> usize {
+    /// The mean of blocks of one sign, over their root mean square, if they differ by half of it.
+    const ALIKE: f64 = 0.9;
+    let is_enough = |count: &usize| {
+        let p = 2.0 * normal_tail(ALIKE * (*count as f64).sqrt());
+        LOOKS as f64 * p * candidates as f64 <= CONFIRMED_P
+    };
+    (CONFIRMING.0..).find(is_enough).unwrap_or(CONFIRMING.0)
 }
 
 /// The comparison of two revisions by their blocks.
@@ -246,7 +261,7 @@ mod tests {
         assert_eq!(decided(1.0, 0.002, 1), (8, None));
         assert_eq!(decided(1.05, 0.002, 1), (8 + 12, Some(8)));
         assert_eq!(decided(0.95, 0.002, 1), (8 + 12, Some(8)));
-        assert_eq!(decided(1.05, 0.002, 30), (8 + 24, Some(8)), "among many, more is asked");
+        assert_eq!(decided(1.05, 0.002, 30), (8 + 17, Some(8)), "among many, more is asked");
         let (blocks, confirmed_from) = decided(1.02, 0.02, 1);
         assert!(blocks > 8 + 12 && confirmed_from.is_some(), "{blocks}");
         assert_eq!(decided(1.0, 0.5, 1).0, 500, "noise alone decides nothing");

@@ -279,11 +279,7 @@ impl<'p> Bench<'p> {
                 Draws::new(case)?
             }
         };
-        let paused = if std::env::var_os("NOPAUSE").is_some() {
-            None
-        } else {
-            Some(Paused::all_but(self.forking).map_err(Refusal::Failed)?)
-        };
+        let paused = Paused::all_but(self.forking).map_err(Refusal::Failed)?;
         let mut findings = Findings::default();
         let mut ended =
             self.on_trial(&draws, (case, ns), false, &mut findings, |trial, findings| {

@@ -80,11 +80,10 @@ pub fn measure_all(programs: Vec<[Program; 2]>, order: &Order<'_>) -> Outcome {
     loop {
         let mut is_idle = true;
         for index in 0..pairs.len() {
-            if !pairs[index].is_open() {
-                continue;
-            }
             let left = order.budget.saturating_sub(began.elapsed());
-            if pairs[index].last > left || left.is_zero() {
+            let selection = select(&pairs, left, order.budget);
+            let takes = pairs[index].takes(selection);
+            if takes.is_none_or(|it| it > left) || left.is_zero() {
                 continue;
             }
             is_idle = false;
@@ -93,7 +92,7 @@ pub fn measure_all(programs: Vec<[Program; 2]>, order: &Order<'_>) -> Outcome {
             let cases = pairs.iter().flat_map(|it| it.cases.values());
             let candidates = cases.filter(confirm).count();
             let pair = &mut pairs[index];
-            if let Err(error) = pair.block(order, candidates) {
+            if let Err(error) = pair.block(order, selection, candidates) {
                 line.clear();
                 eprint!("{error}");
                 pair.has_failed = true;
@@ -121,6 +120,25 @@ pub fn measure_all(programs: Vec<[Program; 2]>, order: &Order<'_>) -> Outcome {
     Outcome { cases: named(pairs), failures, took: began.elapsed() }
 }
 
+/// Cases that a block is taken of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Selection {
+    /// All that are not decided.
+    Open,
+    /// Those that looked different.
+    Confirming,
+}
+
+/// Candidates go first once half of the budget is spent: whether one of them has changed is what was asked.
+fn select(pairs: &[Pair], left: Duration, budget: Duration) -> Selection {
+    let is_begun = pairs.iter().all(|it| it.blocks > 0 || it.has_failed);
+    let mut confirming = pairs.iter().filter(|it| it.takes(Selection::Confirming).is_some());
+    match is_begun && left < budget / 2 && confirming.next().is_some() {
+        true => Selection::Confirming,
+        false => Selection::Open,
+    }
+}
+
 /// All cases; an id that two programs have stands behind the names of its package and target.
 fn named(pairs: Vec<Pair>) -> Vec<LockstepCase> {
     let mut programs: BTreeMap<String, usize> = BTreeMap::new();
@@ -141,18 +159,43 @@ fn named(pairs: Vec<Pair>) -> Vec<LockstepCase> {
 }
 
 impl Pair {
-    fn is_open(&self) -> bool {
-        !self.has_failed && (self.blocks == 0 || self.cases.values().any(Case::is_open))
+    /// The time of a block of these cases, by that of the last block; none where there are no such cases.
+    fn takes(&self, selection: Selection) -> Option<Duration> {
+        if self.has_failed {
+            return None;
+        }
+        if self.blocks == 0 {
+            return (selection == Selection::Open).then_some(self.last);
+        }
+        let count = self.selected(selection).count();
+        let share = count as f64 / self.measured.max(1) as f64;
+        (count > 0).then(|| self.last.mul_f64(share))
     }
 
-    /// Two pairs of processes over all open cases.
-    fn block(&mut self, order: &Order<'_>, candidates: usize) -> Result<(), Error> {
+    fn selected(&self, selection: Selection) -> impl Iterator<Item = (&String, &Case)> {
+        self.cases.iter().filter(move |(_, it)| match selection {
+            Selection::Open => it.is_open(),
+            Selection::Confirming => it.is_open() && it.lockstep.is_candidate(),
+        })
+    }
+
+    /// Two pairs of processes over these cases.
+    fn block(
+        &mut self,
+        order: &Order<'_>,
+        selection: Selection,
+        candidates: usize,
+    ) -> Result<(), Error> {
         let began = Instant::now();
         let [program, _] = &self.programs;
         let samples = (!program.has_plugin).then(|| ["--sample-size", self.samples()]);
         let mut arguments: Vec<String> =
             TURN.into_iter().chain(samples.into_iter().flatten()).map(str::to_owned).collect();
-        arguments.extend(if self.blocks == 0 { order.filter.clone() } else { Some(self.filter()) });
+        arguments.extend(if self.blocks == 0 {
+            order.filter.clone()
+        } else {
+            Some(self.filter(selection))
+        });
         let layout = self.shuffle();
         let mut measured = Vec::new();
         for first in SIDES {
@@ -209,9 +252,9 @@ impl Pair {
         self.last / (4 * u32::try_from(self.measured).unwrap_or(u32::MAX).max(1))
     }
 
-    /// A regular expression for the open cases; where they are too many for one, for those with the fewest blocks.
-    fn filter(&self) -> String {
-        let mut open: Vec<_> = self.cases.iter().filter(|(_, it)| it.is_open()).collect();
+    /// A regular expression for these cases; where they are too many for one, for those with the fewest blocks.
+    fn filter(&self, selection: Selection) -> String {
+        let mut open: Vec<_> = self.selected(selection).collect();
         open.sort_by_key(|(_, it)| it.lockstep.blocks().len());
         let (mut length, mut ids) = (0, Vec::new());
         for (id, _) in open {
@@ -331,7 +374,7 @@ mod tests {
         let mut pair = pair("t", cases);
         let mut blocks = 0;
         for _ in 0..4 {
-            let filter = pair.filter();
+            let filter = pair.filter(Selection::Open);
             assert!(filter.len() < 31_000 && !filter.contains("other"), "{}", filter.len());
             for (id, case) in &mut pair.cases {
                 if filter.contains(id) {
@@ -345,6 +388,24 @@ mod tests {
         let counts: BTreeSet<usize> =
             pair.cases.values().filter(|it| it.is_open()).map(of).collect();
         assert_eq!(counts, [2, 3].into(), "none waits for long");
+    }
+
+    #[test]
+    fn what_looks_different_goes_first_in_the_second_half() {
+        let changed = (0..8).fold(case(), |mut case, layout| {
+            case.lockstep.add(Block { layout, times: [[1.0, 1.1]; 2] }, 1);
+            case
+        });
+        let cases =
+            |last| BTreeMap::from([("same".to_owned(), case()), ("other".to_owned(), last)]);
+        let pairs = [pair("a", cases(changed)), pair("b", cases(case()))];
+        let [early, late] = [40, 20].map(|left| {
+            let [left, budget] = [left, 60].map(Duration::from_secs);
+            select(&pairs, left, budget)
+        });
+        assert_eq!((early, late), (Selection::Open, Selection::Confirming));
+        assert_eq!(pairs[0].filter(late), "^(?:other)$");
+        assert_eq!(pairs.map(|it| it.takes(late).is_some()), [true, false]);
     }
 
     #[test]

@@ -75,7 +75,7 @@ const KERNELS: &[(&str, Expected)] = &[
     ("joins", Check(&["deferred", "output"])),
     ("abandons", Caught),
     ("works_on", Check(&["threads"])),
-    ("overtakes", Check(&["cache", "output", "deferred"])),
+    ("overtakes", Check(&["threads", "cache", "output", "deferred"])),
     ("works_later", Check(&["threads"])),
     ("spinning_pool", Check(&["threads"])),
     ("forks", Check(&["threads", "process"])),
