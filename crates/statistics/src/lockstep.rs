@@ -98,11 +98,12 @@ impl Lockstep {
         self.blocks.push(block);
         let count = self.blocks.len();
         match self.confirming {
-            Some(it) if self.state == State::Confirming => {
-                // A look that cannot confirm would only cost.
-                if count - it.first >= it.needed.max(fewest(candidates)) {
-                    self.confirm(it, candidates);
-                }
+            // A look that cannot confirm would only cost.
+            Some(it)
+                if self.state == State::Confirming
+                    && count - it.first >= it.needed.max(fewest(candidates)) =>
+            {
+                self.confirm(it, candidates);
             }
             Some(_) => {}
             None if count >= self.next_look => {
