@@ -196,7 +196,7 @@ impl<'a> Trial<'a> {
         Ok(())
     }
 
-    /// So many bytes at a place of the file.
+    /// Bytes of the file from a place on.
     fn bytes_at(&self, place: usize, length: usize) -> &[u8] {
         // SAFETY: within what is mapped.
         let from = unsafe { self.memory.as_ptr().add(place) };

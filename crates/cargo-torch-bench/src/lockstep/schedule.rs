@@ -125,7 +125,7 @@ pub fn measure_all(programs: Vec<[Program; 2]>, order: &Order<'_>) -> Outcome {
 enum Selection {
     /// All that are not decided.
     Open,
-    /// Those that looked different.
+    /// Cases that looked different, and are not decided.
     Confirming,
 }
 
