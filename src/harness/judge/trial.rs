@@ -244,7 +244,7 @@ impl<'a> Trial<'a> {
             return Ok(());
         }
         let why = format!(
-            "its process sleeps for {:.0} % of its calls, and so its time is not known",
+            "its process has no core for {:.0} % of its calls and waits for none, and so their time is not known",
             100.0 * (1.0 - share)
         );
         Err(Stopped::Unjudged(why))
