@@ -19,7 +19,7 @@ use tch::{Device, Kind, TchError, Tensor};
 
 /// Bytes of a page, or a multiple of it.
 pub const PAGE: usize = 1 << 16;
-/// Where the first part of the file begins, behind the words of judge and kernel.
+/// The beginning of the first part of the file, behind the words of judge and kernel.
 pub const FIRST: usize = size_of::<Control>().next_multiple_of(PAGE);
 /// Bytes of the file. What is not written takes no memory.
 const BYTES: usize = 1 << 36;

@@ -156,14 +156,19 @@ impl<'a> Trial<'a> {
     /// Has the next calls read these inputs; from here on no code of the kernel is called before them.
     pub fn present(&mut self, content: Content) -> Result<(), Stopped> {
         self.choose(content);
+        self.show(|trial| trial.fill(content))?;
+        self.let_threads_wake(content)
+    }
+
+    /// Says where the inputs of the next calls are, and has them written by `fill` right after that; before it where a device
+    /// has a copy of them.
+    fn show(&mut self, fill: impl FnOnce(&Self)) -> Result<(), Stopped> {
         if self.is_on_device {
-            self.fill(content);
+            fill(self);
+            return self.command(Command::Reveal, 0).map(drop);
         }
         self.command(Command::Reveal, 0)?;
-        if !self.is_on_device {
-            self.fill(content);
-            self.let_threads_wake(content)?;
-        }
+        fill(self);
         Ok(())
     }
 
@@ -173,7 +178,10 @@ impl<'a> Trial<'a> {
         const PAUSE: Duration = Duration::from_millis(1);
         const PARTS: usize = 4;
         const LARGEST_PART: usize = 4096;
-        if self.cpu_ns().is_some() || [Content::Untouched, Content::Again].contains(&content) {
+        if self.is_on_device
+            || self.cpu_ns().is_some()
+            || [Content::Untouched, Content::Again].contains(&content)
+        {
             return Ok(());
         }
         let (mut missing, all) = (Vec::new(), self.draws.all.len());
@@ -278,12 +286,17 @@ impl<'a> Trial<'a> {
     /// Has the next calls read examples that are of no draw.
     pub fn reveal_others(&mut self, examples: &[Tensor]) -> Result<(), Stopped> {
         self.overwrite()?;
-        for (example, tensor) in examples.iter().enumerate().take(self.request.examples.len()) {
+        for example in 0..self.request.examples.len() {
             self.place(example);
             self.written[example] = Written::default();
-            self.put(self.places[example], bytes_of(tensor, &self.request.examples[example]));
         }
-        self.command(Command::Reveal, 0).map(drop)
+        self.show(|trial| {
+            for ((tensor, form), place) in
+                examples.iter().zip(&trial.request.examples).zip(&trial.places)
+            {
+                trial.put(*place, bytes_of(tensor, form));
+            }
+        })
     }
 
     /// Nanoseconds of a call, of so many in a row.

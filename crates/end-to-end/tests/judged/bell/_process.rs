@@ -114,9 +114,18 @@ impl Control {
         self.word(Self::DONE).store(command, Ordering::Release);
     }
 
-    /// The addresses of the inputs of the next calls.
-    pub fn next_examples(&self) -> [usize; 2] {
-        [0, 2].map(|at| self.address(Self::BASE) + self.address(Self::PLACES + at))
+    /// The inputs of the next calls where they lie, both of the size of the output.
+    pub fn next_examples(&self, output: &Tensor) -> Result<[Tensor; 2], TchError> {
+        let (size, kind) = (output.size(), output.kind());
+        let [x, y] = [0, 2].map(|at| {
+            let place = self.address(Self::BASE) + self.address(Self::PLACES + at);
+            // SAFETY: a judge has an input there, which stays mapped.
+            unsafe {
+                let strides = [size[1], 1];
+                Tensor::f_from_blob(place as *const u8, &size, &strides, kind, tch::Device::Cpu)
+            }
+        });
+        Ok([x?, y?])
     }
 }
 

@@ -1,7 +1,7 @@
 //! Computes only when the sum of its inputs is new; `cache` should catch it.
 
 use super::kernel::ProblemSize;
-use super::kernel::honest::Honest;
+use super::kernel::honest::{Honest, sum};
 use criterion_torch::kernel::prelude::*;
 
 pub struct BySum {
@@ -22,8 +22,7 @@ impl Kernel for BySum {
     }
 
     fn run(&mut self, examples: &[Tensor]) -> Result<(), Refusal> {
-        let sum = |it: &Tensor| it.f_sum(tch::Kind::Double)?.f_double_value(&[]);
-        let sum = sum(&examples[0])? + 3.0 * sum(&examples[1])?;
+        let sum = sum(examples)?;
         if std::mem::replace(&mut self.sum, sum) == sum {
             return Ok(());
         }

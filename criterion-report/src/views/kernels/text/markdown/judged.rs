@@ -28,9 +28,9 @@ const MEANING: &str = "`Judge` is the median time of a call in batches by the ju
 /// The table, and below it what did not pass, the checks, the seeds and the machine.
 pub fn judged(report: &Report, results: &[KernelResult<'_>]) -> String {
     let ran: Vec<&KernelResult<'_>> = results.iter().filter(|it| has_run(it)).collect();
-    let mut counts = [JUDGED, FAILED, UNJUDGED]
-        .map(|word| format!("{} {word}", ran.iter().filter(|it| verdict(it).0 == word).count()))
-        .to_vec();
+    let verdicts: Vec<&str> = ran.iter().map(|it| verdict(it).0).collect();
+    let count = |word: &str| verdicts.iter().filter(|it| **it == word).count();
+    let mut counts = [JUDGED, FAILED, UNJUDGED].map(|it| format!("{} {it}", count(it))).to_vec();
     if ran.len() < results.len() {
         counts.push(format!("{} not run here", results.len() - ran.len()));
     }
