@@ -4,7 +4,8 @@ use plan::{Check, CheckStatus, Threads};
 use statistics::{median, quantile};
 
 use super::confine;
-use super::trial::{Content, Stopped, Trial};
+use super::examples::Content;
+use super::trial::{Stopped, Trial};
 use crate::harness::clock::Stopwatch;
 use crate::refusal::Refusal;
 use crate::threads;
@@ -145,7 +146,7 @@ impl Findings {
     }
 
     fn compare_output(&mut self, trial: &mut Trial<'_>, draw: usize) -> Result<(), Stopped> {
-        trial.write(Content::Scrambled);
+        trial.examples.write(Content::Scrambled);
         let (output, first_ns) = trial.output()?;
         let drawn = trial.draw(draw);
         self.compared += 1;
@@ -175,7 +176,7 @@ impl Findings {
         let watch = Stopwatch::start();
         let judge = trial.judge_of_content()?;
         self.references_s += watch.seconds();
-        trial.write(Content::Scrambled);
+        trial.examples.write(Content::Scrambled);
         let (output, _) = trial.output()?;
         self.compared += 1;
         judge.accuracy_of(&output).map(drop).map_err(|refusal| {
@@ -226,7 +227,7 @@ impl Findings {
                 shown(again)
             );
             self.suspect(trial, "cache", &what)?;
-        } else if trial.has_mixed() {
+        } else if trial.examples.has_mixed() {
             let what = format!("new inputs {}, known ones {}", shown(new), shown(again));
             self.passed("cache", what);
         } else {
@@ -322,18 +323,19 @@ impl Findings {
             && !matches!(are_working[..], [one, other] if one == other)
         {
             trial.reveal(Content::Mixed)?;
-            let (watch, before) = (Stopwatch::start(), trial.process_ns());
+            let (watch, before) = (Stopwatch::start(), trial.process.ran_ns());
             trial.run((5.0 * BATCH_NS / step_ns).max(1.0) as u64)?;
-            let ran = trial.process_ns().zip(before).map_or(0.0, |(after, before)| after - before);
+            let ran =
+                trial.process.ran_ns().zip(before).map_or(0.0, |(after, before)| after - before);
             cores = cores.max(ran / watch.ns());
-            if trial.scheduled(0).len() == 1 {
+            if trial.process.threads() == 1 {
                 return self.resting(trial, step_ns, cores, "it has one".to_owned());
             }
             sleep(PATIENCE_MS * 1e6);
             let watch = Stopwatch::start();
-            let before = trial.others_ns();
+            let before = trial.process.others_ns();
             sleep(WINDOW_MS * 1e6);
-            let (Some(before), Some(after)) = (before, trial.others_ns()) else {
+            let (Some(before), Some(after)) = (before, trial.process.others_ns()) else {
                 let why = "this system does not say how long a thread has run";
                 self.checks.push(Check::skipped("threads", why));
                 return Ok(());
@@ -364,15 +366,15 @@ impl Findings {
         let window_ns = (2.0 * step_ns).clamp(2e6, 20e6);
         for _ in 0..CONFIRMATIONS {
             trial.overwrite()?;
-            if trial.scheduled(0).len() > 1 {
+            if trial.process.threads() > 1 {
                 sleep(PATIENCE_MS * 1e6);
             }
             let mut windows = Vec::new();
             for content in [Content::Untouched, Content::Mixed] {
-                let (watch, before) = (Stopwatch::start(), trial.process_ns());
+                let (watch, before) = (Stopwatch::start(), trial.process.ran_ns());
                 trial.present(content)?;
                 sleep(window_ns);
-                let Some((before, after)) = before.zip(trial.process_ns()) else {
+                let Some((before, after)) = before.zip(trial.process.ran_ns()) else {
                     return Ok(false);
                 };
                 windows.push((after - before, watch.ns()));
@@ -506,7 +508,7 @@ impl Findings {
 
     /// Whether a function of the process has been replaced in its place.
     fn code(&mut self, trial: &Trial<'_>) -> Result<(), Stopped> {
-        match confine::changed_code(&trial.pid) {
+        match confine::changed_code(&trial.process.pid) {
             Ok(None) => self.passed("code", "as it was loaded".to_owned()),
             Ok(Some((file, kib))) => {
                 self.suspect(

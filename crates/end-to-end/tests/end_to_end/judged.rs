@@ -10,6 +10,8 @@ use crate::workspace::TestWorkspace;
 enum Expected {
     /// It is measured, and no check fails.
     Honest,
+    /// It is measured, and not judged: the words say why.
+    Unjudged(&'static str),
     /// One of these checks of the judge fails it; any, if none is named.
     Check(&'static [&'static str]),
     /// The harness or the judge fails it, whoever is first.
@@ -20,7 +22,7 @@ enum Expected {
     Lost,
 }
 
-use Expected::{Caught, Check, Harness, Honest, Lost};
+use Expected::{Caught, Check, Harness, Honest, Lost, Unjudged};
 
 /// Every kernel of `judged/bell`, and how its case ends.
 const KERNELS: &[(&str, Expected)] = &[
@@ -76,9 +78,11 @@ const KERNELS: &[(&str, Expected)] = &[
     ("abandons", Caught),
     ("works_on", Check(&["threads"])),
     ("overtakes", Check(&["threads", "cache", "output", "deferred"])),
+    ("begins_early", Check(&["threads"])),
     ("works_later", Check(&["threads"])),
     ("spinning_pool", Check(&["threads"])),
     ("forks", Check(&["threads", "process"])),
+    ("sleeps", Unjudged("its process has no core for ")),
     ("grows", Check(&["drift"])),
     ("clock", Check(&["clock"])),
     ("peeks_ahead", Check(&[])),
@@ -117,10 +121,13 @@ fn run(id: &str) -> Option<Record> {
 /// The record of a run in which others left a kernel's threads their cores; none where there was none.
 fn quiet(id: &str) -> Option<Option<Record>> {
     const TRIES: usize = 5;
-    let is_disturbed = |record: &Record| {
-        record.measures.absent.get("judged").is_some_and(|it| it.starts_with("other work"))
-    };
+    let is_disturbed = |record: &Record| is_unjudged(record, "other work");
     (0..TRIES).map(|_| run(id)).find(|record| !record.as_ref().is_some_and(is_disturbed))
+}
+
+/// Whether a case is not judged, for a reason that begins so.
+fn is_unjudged(record: &Record, why: &str) -> bool {
+    record.measures.absent.get("judged").is_some_and(|it| it.starts_with(why))
 }
 
 /// The reason why a case did not end as expected.
@@ -135,6 +142,7 @@ fn mistake(id: &str, expected: Expected) -> Option<String> {
     };
     let is_as_expected = match expected {
         Honest => record.as_ref().is_some_and(|it| it.outcome == Outcome::Measured && passed(it)),
+        Unjudged(why) => record.as_ref().is_some_and(|it| is_unjudged(it, why)),
         Caught => error.is_some(),
         Check([]) => error.is_some_and(|it| it.starts_with("judge: ")),
         Check(names) => {
