@@ -13,6 +13,8 @@ use plan::{Device, Dtype};
 use tch::{Kind, TchError, Tensor};
 
 use super::float8::{self, Granularity};
+use super::float8_speed;
+
 use super::semi_sparse::{self, Stored};
 use super::{LayerContext, LinearLayer, Quantized, output_size};
 use crate::native::cuda;
@@ -186,5 +188,5 @@ fn check(granularity: Granularity, context: &LayerContext) -> Result<(), String>
             device.require((8, 9), "float8 products")?;
         }
     }
-    Ok(())
+    float8_speed::check(context)
 }

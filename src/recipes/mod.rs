@@ -50,6 +50,7 @@ mod block_sparse;
 mod blocks;
 mod e2m1;
 mod float8;
+mod float8_speed;
 mod float8dq;
 mod float8wo;
 mod fp6;

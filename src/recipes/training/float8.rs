@@ -32,6 +32,7 @@ use super::{Operand, Product, Side, TrainingScheme, unquantized};
 use crate::native::cuda;
 use crate::recipes::LayerContext;
 use crate::recipes::float8::Granularity;
+use crate::recipes::float8_speed;
 use crate::refusal::Refusal;
 
 /// The least amax: zeros have a scale, too.
@@ -159,7 +160,7 @@ impl TrainingScheme for Scheme {
                 device.require((8, 9), "float8 products")?;
             }
         }
-        Ok(())
+        float8_speed::check(context)
     }
 
     fn cast(&self, product: Product, side: Side, matrix: &Tensor) -> Result<Operand, TchError> {
