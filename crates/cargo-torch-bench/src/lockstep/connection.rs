@@ -6,6 +6,7 @@
 
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::TcpStream;
+use std::time::Instant;
 
 use serde::Deserialize;
 
@@ -20,6 +21,8 @@ const LARGEST: usize = 64 << 20;
 
 pub struct Connection {
     stream: TcpStream,
+    /// When nobody waits for it any longer.
+    until: Instant,
 }
 
 /// The samples of one benchmark.
@@ -71,16 +74,17 @@ impl Id {
 }
 
 impl Connection {
-    pub fn new(stream: TcpStream) -> io::Result<Self> {
+    pub fn new(stream: TcpStream, until: Instant) -> io::Result<Self> {
         // Messages are short, and each is waited for.
         stream.set_nodelay(true)?;
-        Ok(Self { stream })
+        Ok(Self { stream, until })
     }
 
     /// Lets the process begin.
     pub fn greet(&mut self) -> io::Result<()> {
         self.stream.write_all(&[RUNNER, &RUNNER_VERSION].concat())?;
         let mut hello = [0; BENCHMARK.len() + 3 + 2 + 2];
+        self.limit()?;
         self.stream.read_exact(&mut hello)?;
         let (name, rest) = hello.split_at(BENCHMARK.len());
         let [major, minor, patch, p, q, ..] = *rest else { unreachable!("seven bytes") };
@@ -115,8 +119,18 @@ impl Connection {
         }
     }
 
+    /// Has the next read end when nobody waits any longer: with `WouldBlock`, or `TimedOut` on Windows.
+    fn limit(&self) -> io::Result<()> {
+        let left = self.until.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            return Err(ErrorKind::TimedOut.into());
+        }
+        self.stream.set_read_timeout(Some(left))
+    }
+
     fn message(&mut self) -> io::Result<Option<Message>> {
         let mut length = [0; 4];
+        self.limit()?;
         match self.stream.read_exact(&mut length) {
             Err(error) if is_end(&error) => return Ok(None),
             read => read?,
@@ -175,6 +189,9 @@ mod tests {
     use super::*;
 
     /// A connection to a benchmark program that says this.
+    /// No test takes so long.
+    const LONG: std::time::Duration = std::time::Duration::from_secs(600);
+
     fn connected(
         protocol: u16,
         says: impl FnOnce(Peer) + Send + 'static,
@@ -183,7 +200,7 @@ mod tests {
         let port = listener.local_addr().expect("an address").port();
         let peer = thread::spawn(move || says(Peer::connect(port, protocol)));
         let (stream, _) = listener.accept().expect("a connection");
-        (Connection::new(stream).expect("usable"), peer)
+        (Connection::new(stream, Instant::now() + LONG).expect("usable"), peer)
     }
 
     /// Reads from a program that sends these bytes as its first message.

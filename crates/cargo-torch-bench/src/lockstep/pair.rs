@@ -1,8 +1,9 @@
 //! Two processes, one of each side, that take turns benchmark by benchmark.
 
 use std::collections::BTreeMap;
+use std::time::Instant;
 
-use super::process::{Process, Program};
+use super::process::{Process, Program, Started, Turn};
 use crate::error::Result;
 use crate::folder_lock::FolderLock;
 
@@ -13,31 +14,37 @@ pub const SIDES: [usize; 2] = [0, 1];
 pub type Times = [BTreeMap<String, f64>; 2];
 
 /// Measures both sides in fresh processes. `first` begins, and the sides take turns: while one measures, the other waits
-/// for its word, and uses no processor.
+/// for its word, and uses no processor. Whether it came to its end says the second value: `until` ends both.
 pub fn measure(
     programs: [&Program; 2],
     arguments: &[String],
     first: usize,
     claim: &FolderLock,
-) -> Result<Times> {
+    until: Instant,
+) -> Result<(Times, bool)> {
     let mut times = Times::default();
     let mut processes = [None, None];
     for side in SIDES {
-        processes[side] = Process::start(programs[side], arguments, claim)?;
+        match Process::start(programs[side], arguments, claim, until)? {
+            Started::Waits(process) => processes[side] = Some(process),
+            Started::Ended => {}
+            Started::Late => return Ok((times, false)),
+        }
     }
     let order = [first, 1 - first];
     while processes.iter().any(Option::is_some) {
         for side in order {
             let Some(process) = &mut processes[side] else { continue };
             match process.turn()? {
-                Some(samples) => {
+                Turn::Measured(samples) => {
                     times[side].insert(samples.full_id.clone(), samples.undisturbed());
                 }
-                None => processes[side] = None,
+                Turn::Ended => processes[side] = None,
+                Turn::Late => return Ok((times, false)),
             }
         }
     }
-    Ok(times)
+    Ok((times, true))
 }
 
 #[cfg(test)]
@@ -46,6 +53,7 @@ mod tests {
     use std::fs::{self, File};
     use std::io::Write as _;
     use std::path::PathBuf;
+    use std::time::Duration;
 
     use plan::lockstep::PORT;
 
@@ -54,6 +62,8 @@ mod tests {
 
     /// Names the benchmarks of a program, and its time for each.
     const BENCHMARKS: &str = "PAIR_BENCHMARKS";
+    /// No test takes so long.
+    const LONG: Duration = Duration::from_secs(600);
     /// Names the file in which a program says what it measures.
     const LOG: &str = "PAIR_LOG";
 
@@ -70,6 +80,9 @@ mod tests {
                 eprintln!("{}, its last words", "ü".repeat(9000));
                 std::process::exit(3);
             }
+            if id == "hang" {
+                std::thread::sleep(LONG);
+            }
             writeln!(log, "{benchmark}").expect("written");
             peer.benchmark([Some(id), None, None], &[2.0 * time.parse::<f64>().expect("a number")]);
             assert_eq!(peer.word(), "Continue");
@@ -78,6 +91,21 @@ mod tests {
 
     /// The times of two programs, and the order in which they were measured.
     fn measured(of_a: &str, of_b: &str, first: usize) -> (Result<Times>, Vec<String>) {
+        let (measured, log) = measured_for(of_a, of_b, first, LONG);
+        let whole = |(times, is_whole): (Times, bool)| {
+            assert!(is_whole);
+            times
+        };
+        (measured.map(whole), log)
+    }
+
+    /// The same, of what they have measured in this time, and whether that is all.
+    fn measured_for(
+        of_a: &str,
+        of_b: &str,
+        first: usize,
+        time: Duration,
+    ) -> (Result<(Times, bool)>, Vec<String>) {
         let folder = tempfile::tempdir().expect("a folder");
         let log = folder.path().join("log");
         let program = |benchmarks: &str| Program {
@@ -93,7 +121,8 @@ mod tests {
         };
         let claim = FolderLock::take(&folder.path().join("lock")).expect("nobody has it");
         let arguments = ["--exact", "lockstep::pair::tests::program"].map(str::to_owned);
-        let times = measure([&program(of_a), &program(of_b)], &arguments, first, &claim);
+        let (programs, until) = ([&program(of_a), &program(of_b)], Instant::now() + time);
+        let times = measure(programs, &arguments, first, &claim, until);
         let log = fs::read_to_string(&log).unwrap_or_default();
         (times, log.lines().map(str::to_owned).collect())
     }
@@ -120,6 +149,13 @@ mod tests {
     }
 
     #[test]
+    fn a_benchmark_that_outlasts_the_time_ends_with_it() {
+        let (measured, log) = measured_for("hang=1 y=3", "x=2 y=4", 0, Duration::from_millis(500));
+        assert!(!measured.expect("nothing fails").1, "{log:?}");
+        assert!(log.is_empty(), "{log:?}");
+    }
+
+    #[test]
     fn a_program_that_dies_has_last_words() {
         let (died, log) = measured("x=1 y=3", "x=2 crash=0", 0);
         let said = died.expect_err("B dies").what().to_owned();
@@ -130,7 +166,7 @@ mod tests {
     }
 
     /// A program that never connects.
-    fn unconnected(script: &str) -> Result<Times> {
+    fn unconnected(script: &str, time: Duration) -> Result<(Times, bool)> {
         let folder = tempfile::tempdir().expect("a folder");
         let program = Program {
             package: "p".to_owned(),
@@ -145,16 +181,18 @@ mod tests {
         };
         let claim = FolderLock::take(&folder.path().join("lock")).expect("nobody has it");
         let arguments = ["-c", script].map(str::to_owned);
-        measure([&program; 2], &arguments, 0, &claim)
+        measure([&program; 2], &arguments, 0, &claim, Instant::now() + time)
     }
 
     #[cfg(unix)]
     #[test]
     fn a_program_may_end_before_its_first_benchmark() {
-        assert_eq!(unconnected("exit 0").expect("it has none"), Times::default());
-        let died = unconnected("echo no port >&2; exit 5").expect_err("it fails");
+        assert_eq!(unconnected("exit 0", LONG).expect("it has none"), (Times::default(), true));
+        let died = unconnected("echo no port >&2; exit 5", LONG).expect_err("it fails");
         assert_eq!(died.what(), "/bin/sh: exit status: 5: no port");
-        let killed = unconnected("kill -9 $$").expect_err("it is killed");
+        let killed = unconnected("kill -9 $$", LONG).expect_err("it is killed");
+        let late = unconnected("exec sleep 600", Duration::from_millis(300));
+        assert_eq!(late.expect("nothing fails"), (Times::default(), false));
         assert!(killed.what().starts_with("/bin/sh: signal: 9"), "{killed}");
     }
 }

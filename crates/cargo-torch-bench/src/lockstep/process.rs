@@ -6,7 +6,7 @@ use std::net::{Ipv4Addr, TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use super::connection::{Connection, Samples};
 use super::linker::Inputs;
@@ -39,6 +39,25 @@ pub struct Program {
     pub environment: Vec<(&'static str, PathBuf)>,
 }
 
+/// The end of a start.
+pub enum Started {
+    /// The process waits for its first turn.
+    Waits(Process),
+    /// It has no benchmarks.
+    Ended,
+    /// Nobody waits for it any longer.
+    Late,
+}
+
+/// The end of a turn.
+pub enum Turn {
+    Measured(Samples),
+    /// The process has no more benchmarks.
+    Ended,
+    /// Nobody waits for it any longer.
+    Late,
+}
+
 pub struct Process {
     child: Running,
     connection: Connection,
@@ -56,13 +75,14 @@ const LOOK: Duration = Duration::from_millis(1);
 const SHOWN: i64 = 2000;
 
 impl Process {
-    /// Starts the program and waits until it waits itself, before its first benchmark. None where it ends before. It
-    /// holds `claim` until it ends.
+    /// Starts the program and waits until it waits itself, before its first benchmark. It
+    /// holds `claim` until it ends. Nobody waits for a turn of it after `until`.
     pub fn start(
         program: &Program,
         arguments: &[String],
         claim: &FolderLock,
-    ) -> Result<Option<Self>> {
+        until: Instant,
+    ) -> Result<Started> {
         let path = &program.path;
         let broken = |error: io::Error| failed(path, &error.to_string());
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).map_err(broken)?;
@@ -83,28 +103,43 @@ impl Process {
             .stdout(Stdio::null())
             .stderr(stderr.try_clone().map_err(broken)?);
         let mut child = Running(command.spawn().map_err(broken)?);
-        let Some(stream) = connected(&listener, &mut child.0).map_err(broken)? else {
-            let status = child.0.wait().map_err(broken)?;
-            return match status.success() {
-                true => Ok(None),
-                false => Err(died(path, &status.to_string(), stderr)),
-            };
+        let stream = match connected(&listener, &mut child.0, until) {
+            Ok(Some(stream)) => stream,
+            Ok(None) => {
+                let status = child.0.wait().map_err(broken)?;
+                return match status.success() {
+                    true => Ok(Started::Ended),
+                    false => Err(died(path, &status.to_string(), stderr)),
+                };
+            }
+            Err(error) if error.kind() == ErrorKind::TimedOut => return Ok(Started::Late),
+            Err(error) => return Err(broken(error)),
         };
-        let connection = Connection::new(stream).map_err(broken)?;
+        let connection = Connection::new(stream, until).map_err(broken)?;
         let (program, has_plugin) = (path.clone(), program.has_plugin);
-        Ok(Some(Self { child, connection, has_begun: false, has_plugin, stderr, program }))
+        Ok(Started::Waits(Self {
+            child,
+            connection,
+            has_begun: false,
+            has_plugin,
+            stderr,
+            program,
+        }))
     }
 
-    /// Has it run its next benchmark, after which it waits again. None when it has ended.
-    pub fn turn(&mut self) -> Result<Option<Samples>> {
+    /// Has it run its next benchmark, after which it waits again.
+    pub fn turn(&mut self) -> Result<Turn> {
         let samples = match self.has_begun {
             true => self.connection.go_on(),
             false => self.connection.greet(),
         };
         self.has_begun = true;
         match samples.and_then(|()| self.connection.next()) {
-            Ok(Some(samples)) => Ok(Some(samples)),
-            Ok(None) => self.ended().map(|()| None),
+            Ok(Some(samples)) => Ok(Turn::Measured(samples)),
+            Ok(None) => self.ended().map(|()| Turn::Ended),
+            Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) => {
+                Ok(Turn::Late)
+            }
             // It may have died before it read.
             Err(error) => self.ended().and(Err(failed(&self.program, &error.to_string()))),
         }
@@ -133,7 +168,11 @@ impl Drop for Running {
 }
 
 /// The connection of the process; none where it ends without one.
-fn connected(listener: &TcpListener, child: &mut Child) -> io::Result<Option<TcpStream>> {
+fn connected(
+    listener: &TcpListener,
+    child: &mut Child,
+    until: Instant,
+) -> io::Result<Option<TcpStream>> {
     loop {
         match listener.accept() {
             Ok((stream, _)) => {
@@ -145,6 +184,9 @@ fn connected(listener: &TcpListener, child: &mut Child) -> io::Result<Option<Tcp
         }
         if child.try_wait()?.is_some() {
             return Ok(None);
+        }
+        if Instant::now() > until {
+            return Err(ErrorKind::TimedOut.into());
         }
         thread::sleep(LOOK);
     }

@@ -92,7 +92,7 @@ pub fn measure_all(programs: Vec<[Program; 2]>, order: &Order<'_>) -> Outcome {
             let cases = pairs.iter().flat_map(|it| it.cases.values());
             let candidates = cases.filter(confirm).count();
             let pair = &mut pairs[index];
-            if let Err(error) = pair.block(order, selection, candidates) {
+            if let Err(error) = pair.block(order, began + order.budget, selection, candidates) {
                 line.clear();
                 eprint!("{error}");
                 pair.has_failed = true;
@@ -111,7 +111,8 @@ pub fn measure_all(programs: Vec<[Program; 2]>, order: &Order<'_>) -> Outcome {
     line.clear();
     for pair in pairs.iter().filter(|it| it.blocks == 0 && !it.has_failed) {
         let [Program { package, target, .. }, _] = &pair.programs;
-        let what = format!("{package}, {target}: the budget was spent before it was measured");
+        let what =
+            format!("{package}, {target}: the budget was spent before all of it was measured once");
         let error = Error::new(what)
             .remedy("give more time: --budget 10min; or measure less: --bench TARGET");
         eprint!("{error}");
@@ -183,6 +184,7 @@ impl Pair {
     fn block(
         &mut self,
         order: &Order<'_>,
+        until: Instant,
         selection: Selection,
         candidates: usize,
     ) -> Result<(), Error> {
@@ -199,7 +201,13 @@ impl Pair {
         let layout = self.shuffle();
         let mut measured = Vec::new();
         for first in SIDES {
-            measured.push(measure(self.programs.each_ref(), &arguments, first, order.claim)?);
+            let programs = self.programs.each_ref();
+            let (times, is_whole) = measure(programs, &arguments, first, order.claim, until)?;
+            if !is_whole {
+                // The time is over. Half a block says nothing.
+                return Ok(());
+            }
+            measured.push(times);
             self.programs.iter_mut().for_each(|it| it.is_checked = true);
         }
         let [forth, back] = &measured[..] else { unreachable!("two pairs") };
