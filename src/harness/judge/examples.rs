@@ -137,7 +137,7 @@ impl<'a> Examples<'a> {
         withheld
     }
 
-    /// What lies there now.
+    /// Copies of the examples that lie there now.
     pub fn tensors(&self) -> Result<Vec<Tensor>, tch::TchError> {
         let examples = self.request.examples.iter().zip(&self.places).map(|(form, place)| {
             let data = self.bytes_at(*place, form.bytes()).as_ptr();

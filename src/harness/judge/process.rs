@@ -27,8 +27,8 @@ impl Process {
         (read == 0).then_some(time.tv_sec as f64 * 1e9 + time.tv_nsec as f64)
     }
 
-    /// The same of its only thread: the time of a call on a machine that does other work, too. None where it has several
-    /// threads, which may work at a time.
+    /// Nanoseconds for which its only thread has had a core: the time of a call on a machine that does other work, too. None
+    /// where it has several threads, which may work at a time.
     pub fn alone_ns(&self) -> Option<f64> {
         // A folder has a link of its own, one from above, and one of each folder in it.
         if std::fs::metadata(format!("/proc/{}/task", self.pid)).ok()?.nlink() != 3 {

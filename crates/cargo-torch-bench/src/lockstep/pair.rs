@@ -99,7 +99,7 @@ mod tests {
         (measured.map(whole), log)
     }
 
-    /// The same, of what they have measured in this time, and whether that is all.
+    /// The times that two programs have measured before this time is over, and whether that is all.
     fn measured_for(
         of_a: &str,
         of_b: &str,
