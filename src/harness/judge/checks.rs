@@ -14,6 +14,9 @@ use crate::threads;
 const BATCH_NS: f64 = 1e6;
 /// Nanoseconds of calling a process that waits, which no comparison counts.
 const CALLING_NS: f64 = 2e3;
+/// Nanoseconds that a call by itself may take longer than one in a batch: its code and data have left the caches, and on
+/// some machines come back slowly.
+const COLD_NS: f64 = 20e3;
 /// Nanoseconds of calling it where the judge pauses between two looks.
 const PAUSING_NS: f64 = 200e3;
 /// Nanoseconds of launching a call on a device and waiting for it.
@@ -204,14 +207,14 @@ impl Findings {
 
     /// Single calls: on the inputs of the call before, on the same written again, and on others.
     fn one_by_one(&mut self, trial: &mut Trial<'_>, step_ns: f64) -> Result<(), Stopped> {
-        let calling_ns = calling_ns(trial, CALLING_NS);
+        let [calling_ns, cold_ns] = [CALLING_NS, COLD_NS].map(|it| calling_ns(trial, it));
         let count = (40e6 / (4.0 * step_ns)).clamp(2.0, 16.0) as usize;
         let (mut remembers, mut skips) = (CONFIRMATIONS, CONFIRMATIONS);
         let mut singles = Singles::default();
         for _ in 0..CONFIRMATIONS {
             singles = self.singles(trial, count)?;
             let is_cached = is_slower(&singles.new, &singles.again, 2.0, calling_ns);
-            let is_skipped = is_slower(&singles.same, &self.batches, 1.6, calling_ns);
+            let is_skipped = is_slower(&singles.same, &self.batches, 1.6, cold_ns);
             remembers -= usize::from(is_cached);
             skips -= usize::from(is_skipped);
             if !is_cached && !is_skipped {

@@ -17,6 +17,13 @@ pub fn sum(inputs: &[Tensor]) -> Result<f64, TchError> {
     Ok(of_one(&inputs[0])? + 3.0 * of_one(&inputs[1])?)
 }
 
+/// The bits of a tensor of float32.
+pub fn words(tensor: &Tensor) -> &[u32] {
+    let data: *const u32 = tensor.data_ptr().cast();
+    // SAFETY: so many elements lie there, for as long as the tensor is borrowed.
+    unsafe { std::slice::from_raw_parts(data, tensor.numel()) }
+}
+
 /// The weights, and memory for an output.
 pub struct Honest {
     pub weight: Tensor,

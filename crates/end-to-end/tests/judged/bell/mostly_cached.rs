@@ -2,7 +2,7 @@
 //! should catch it.
 
 use super::kernel::ProblemSize;
-use super::kernel::honest::Honest;
+use super::kernel::honest::{Honest, words};
 use criterion_torch::kernel::prelude::*;
 
 pub struct MostlyCached {
@@ -25,8 +25,8 @@ impl Kernel for MostlyCached {
 
     fn run(&mut self, examples: &[Tensor]) -> Result<(), Refusal> {
         if let [x, y] = &self.kept[..]
-            && x.f_equal(&examples[0])?
-            && y.f_equal(&examples[1])?
+            && words(x) == words(&examples[0])
+            && words(y) == words(&examples[1])
         {
             self.calls += 1;
             return if self.calls.is_multiple_of(3) {

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use super::kernel::ProblemSize;
-use super::kernel::honest::Honest;
+use super::kernel::honest::{Honest, words};
 use super::kernel::process::Control;
 use criterion_torch::kernel::prelude::*;
 
@@ -50,12 +50,8 @@ impl Known {
 
 /// The sum of every so many words of the inputs.
 fn sum(inputs: &[Tensor], step: usize) -> u64 {
-    let of_one = |input: &Tensor| -> u64 {
-        let data: *const u32 = input.data_ptr().cast();
-        // SAFETY: so many elements of float32 lie there.
-        let words = unsafe { std::slice::from_raw_parts(data, input.numel()) };
-        words.iter().step_by(step).map(|it| u64::from(*it)).sum()
-    };
+    let of_one =
+        |input: &Tensor| words(input).iter().step_by(step).map(|it| u64::from(*it)).sum::<u64>();
     inputs.iter().map(of_one).fold(0, |sum, of| sum.wrapping_mul(31).wrapping_add(of))
 }
 
