@@ -28,6 +28,15 @@ pub fn settle(threads: Threads) {
     }
 }
 
+/// Does something by one thread: it does not matter then whether others get a core, and none of them stays awake.
+pub fn by_one<T>(body: impl FnOnce() -> T) -> T {
+    let threads = tch::get_num_threads();
+    tch::set_num_threads(1);
+    let value = body();
+    tch::set_num_threads(threads);
+    value
+}
+
 /// How many threads an operator runs on: OpenMP may give fewer than it is asked for.
 ///
 /// # Errors

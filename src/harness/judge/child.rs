@@ -198,7 +198,7 @@ impl Kernel<'_> {
             && output.is_floating_point()
             && self.forbidden(&output).is_none()
         {
-            by_one_thread(|| output.f_fill_(f64::NAN).map(drop))?;
+            threads::by_one(|| output.f_fill_(f64::NAN).map(drop))?;
         }
         Ok(())
     }
@@ -229,7 +229,7 @@ impl Kernel<'_> {
         if let Some(why) = self.forbidden(&output) {
             return Err(Ended::Forbidden(why.to_owned()));
         }
-        by_one_thread(|| self.copy(&output))
+        threads::by_one(|| self.copy(&output))
     }
 
     fn copy(&self, output: &Tensor) -> Result<(), Ended> {
@@ -274,15 +274,6 @@ impl Kernel<'_> {
         self.control.done.store(command, Release);
         value
     }
-}
-
-/// Does something for which it does not matter whether other threads get a core, and which leaves none of them awake.
-fn by_one_thread<T>(body: impl FnOnce() -> T) -> T {
-    let threads = tch::get_num_threads();
-    tch::set_num_threads(1);
-    let value = body();
-    tch::set_num_threads(threads);
-    value
 }
 
 /// Why a command ended early.
