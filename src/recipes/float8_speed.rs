@@ -14,7 +14,7 @@ use crate::threads;
 
 /// The longest call that is worth its time, in seconds, by the time of a small product: a large one takes up to three times
 /// longer for each multiplication.
-const LONGEST_S: f64 = 0.25;
+const LONGEST_S: f64 = 1.0;
 
 /// The constraint of every recipe that multiplies float8 matrices: on a CPU a call is not too long.
 pub(super) fn check(context: &LayerContext) -> Result<(), String> {

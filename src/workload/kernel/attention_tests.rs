@@ -71,6 +71,18 @@ fn constraint(work: FusionWork, causal: bool, dtype: Dtype) -> Option<String> {
     said.map(str::to_owned)
 }
 
+/// Whether oneDNN has this dtype on this CPU, and its graph leaves it alone: libtorch gives it float32 and bfloat16.
+fn is_unfused(variant: FusionVariant, dtype: Dtype) -> bool {
+    let is_half = variant == FusionVariant::OnednnGraph && dtype == Dtype::Float16;
+    is_half && onednn::supports(inputs::kind(dtype)).is_ok()
+}
+
+/// Whether oneDNN Graph gives other numbers on CPUs with AMX (−4.5 dB on a Xeon with AMX), which the check refuses.
+fn is_wrong_with_amx(work: FusionWork, causal: bool, dtype: Dtype) -> bool {
+    let is_graph = work.variant == FusionVariant::OnednnGraph && causal;
+    is_graph && work.pattern == Pattern::QkSoftmax && dtype == Dtype::BFloat16
+}
+
 #[test]
 fn every_variant_passes_its_check_or_says_why_not() {
     for [b, s, d] in [[2, 37, 5], [3, 1, 8], [2, 64, 16], [1, 2, 300]] {
@@ -84,6 +96,19 @@ fn every_variant_passes_its_check_or_says_why_not() {
                         let text =
                             format!("pattern `{pattern}`, variant `{variant}`: {constraint}");
                         assert_eq!(checked.err(), Some(Refusal::Unsupported(text)), "{what}");
+                        continue;
+                    }
+                    if is_unfused(work.variant, dtype) {
+                        let said = checked.err().map(|it| it.to_string()).unwrap_or_default();
+                        assert!(
+                            said.contains("oneDNN Graph fuses nothing here: "),
+                            "{what}: {said}"
+                        );
+                        continue;
+                    }
+                    if is_wrong_with_amx(work, causal, dtype) && checked.is_err() {
+                        let said = checked.err().map(|it| it.to_string()).unwrap_or_default();
+                        assert!(said.starts_with("failed: inaccurate: "), "{what}: {said}");
                         continue;
                     }
                     let accuracy = checked.unwrap_or_else(|error| panic!("{what}: {error}"));
@@ -130,12 +155,16 @@ fn a_causal_token_attends_to_itself_and_earlier_ones() {
     for &dtype in Dtype::ALL {
         for work in works(size([2, 3, 37, 5], true)) {
             let Ok(it) = prepare(work, dtype) else { continue };
+            if is_wrong_with_amx(work, true, dtype) && it.check().is_err() {
+                continue;
+            }
             let output = it.step().expect("runs");
             if work.pattern == Pattern::FullAttention {
                 let [_, _, v] = &drawn(work, dtype).examples[..] else { panic!("Q, K and V") };
                 assert_eq!(output.select(2, 0), v.select(2, 0), "{work:?} {dtype}");
             } else {
-                assert_eq!(output.triu(1).count_nonzero(None::<i64>).int64_value(&[]), 0);
+                let later = output.triu(1).to_kind(Kind::Double).abs().max().double_value(&[]);
+                assert!(later == 0.0, "{work:?} {dtype}: {later}");
                 let first = output.select(2, 0).select(2, 0).to_kind(Kind::Double);
                 assert_eq!(first, first.ones_like(), "{work:?} {dtype}");
             }
