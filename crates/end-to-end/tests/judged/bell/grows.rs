@@ -1,4 +1,4 @@
-//! Keeps a state that makes each call 2 µs slower than the one before, up to 4 ms; `drift` should catch it.
+//! Keeps a state that makes each call 4 µs slower than the one before, up to 4 ms; `drift` or `batches` should catch it.
 
 use std::time::Duration;
 
@@ -26,7 +26,7 @@ impl Kernel for Grows {
 
     fn run(&mut self, examples: &[Tensor]) -> Result<(), Refusal> {
         self.calls += 1;
-        spin(Duration::from_micros(2 * self.calls.min(2000)));
+        spin(Duration::from_micros(4 * self.calls.min(1000)));
         self.honest.compute(examples)
     }
 
