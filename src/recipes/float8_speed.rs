@@ -1,7 +1,7 @@
 //! How fast float8 matrices are multiplied on this CPU.
 //!
-//! Where a CPU has AMX for int8, libtorch 2.11 hands `_scaled_mm` to oneDNN, whose kernel for float8 asks for AMX for
-//! float16, too. Sapphire Rapids and Emerald Rapids have the first alone: oneDNN's reference implementation does the
+//! On a CPU with AMX for int8 libtorch 2.11 hands `_scaled_mm` to oneDNN, whose kernel for float8 asks for AMX for float16,
+//! too. Sapphire Rapids and Emerald Rapids have the first alone: oneDNN's reference implementation does the
 //! work there, one multiplication after the other. On CPUs without AMX libtorch multiplies in float32.
 
 use std::sync::OnceLock;

@@ -182,16 +182,17 @@ fn is_end(error: &io::Error) -> bool {
 mod tests {
     use std::net::TcpListener;
     use std::thread;
+    use std::time::Duration;
 
     use ciborium::cbor;
 
     use super::super::peer::Peer;
     use super::*;
 
-    /// A connection to a benchmark program that says this.
     /// No test takes so long.
-    const LONG: std::time::Duration = std::time::Duration::from_secs(600);
+    const LONG: Duration = Duration::from_secs(600);
 
+    /// A connection to a benchmark program that says this.
     fn connected(
         protocol: u16,
         says: impl FnOnce(Peer) + Send + 'static,

@@ -14,7 +14,8 @@ pub const SIDES: [usize; 2] = [0, 1];
 pub type Times = [BTreeMap<String, f64>; 2];
 
 /// Measures both sides in fresh processes. `first` begins, and the sides take turns: while one measures, the other waits
-/// for its word, and uses no processor. Whether it came to its end says the second value: `until` ends both.
+/// for its word, and uses no processor. The second value says whether
+/// they came to their end: after `until` nobody waits for them.
 pub fn measure(
     programs: [&Program; 2],
     arguments: &[String],
@@ -191,8 +192,8 @@ mod tests {
         let died = unconnected("echo no port >&2; exit 5", LONG).expect_err("it fails");
         assert_eq!(died.what(), "/bin/sh: exit status: 5: no port");
         let killed = unconnected("kill -9 $$", LONG).expect_err("it is killed");
+        assert!(killed.what().starts_with("/bin/sh: signal: 9"), "{killed}");
         let late = unconnected("exec sleep 600", Duration::from_millis(300));
         assert_eq!(late.expect("nothing fails"), (Times::default(), false));
-        assert!(killed.what().starts_with("/bin/sh: signal: 9"), "{killed}");
     }
 }

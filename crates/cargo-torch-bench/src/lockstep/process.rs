@@ -75,8 +75,8 @@ const LOOK: Duration = Duration::from_millis(1);
 const SHOWN: i64 = 2000;
 
 impl Process {
-    /// Starts the program and waits until it waits itself, before its first benchmark. It
-    /// holds `claim` until it ends. Nobody waits for a turn of it after `until`.
+    /// Starts the program and waits until it waits itself, before its first benchmark. It holds `claim`
+    /// until it ends. Nobody waits for it after `until`.
     pub fn start(
         program: &Program,
         arguments: &[String],

@@ -86,7 +86,7 @@ const KERNELS: &[(&str, Expected)] = &[
     ("grows", Check(&["drift", "batches"])),
     ("clock", Check(&["clock"])),
     ("peeks_ahead", Check(&[])),
-    // Where its timer interrupts libtorch itself, it ends its process.
+    // Its timer may interrupt libtorch itself, which ends the process.
     ("by_timer", Check(&["cache", "output", "deferred", "process"])),
     // Other memory and other processes.
     ("steals_reference", Check(&["clock", "output"])),
