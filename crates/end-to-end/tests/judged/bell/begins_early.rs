@@ -29,7 +29,7 @@ fn begin(honest: &Honest, control: &Control, ends: &AtomicBool) -> Result<(), Re
         let some = words(&inputs[0]).iter().step_by(64).copied();
         let sum = Some(some.fold(0, u32::wrapping_add));
         if sum == last {
-            std::thread::sleep(Duration::from_micros(50));
+            std::thread::sleep(Duration::from_micros(500));
             continue;
         }
         last = sum;
