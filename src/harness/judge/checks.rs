@@ -25,9 +25,12 @@ const LAUNCHING_NS: f64 = 50e3;
 const PATIENCE_MS: f64 = 25.0;
 /// Times that a suspicion has to come back before it is one.
 const CONFIRMATIONS: usize = 3;
+/// Times that is looked at most where it is not clear whether there is one.
+const LOOKS: usize = 6;
 
-/// The remark on a time that values decide.
-const VALUES: &str = "its time depends on the values of its inputs: the judge's is of many";
+/// The remark on a time that is shorter where inputs stay the same.
+const INPUTS: &str = "its time depends on its inputs, on their values or on whether caches hold them: the judge's is of \
+                      many, and new ones";
 
 /// The findings, and how long a call takes.
 #[derive(Debug, Default)]
@@ -87,6 +90,28 @@ fn warm(trial: &mut Trial<'_>) -> Result<f64, Stopped> {
     }
 }
 
+/// Nanoseconds of a call after many on the same inputs.
+fn learnt(trial: &mut Trial<'_>, iters: u64) -> Result<f64, Stopped> {
+    trial.reveal(Content::Again)?;
+    // These fill the caches.
+    trial.run(iters)?;
+    trial.run(iters)
+}
+
+/// Nanoseconds of a call on the inputs of the one before, but for a few values; none where no values are mixed.
+fn changed(trial: &mut Trial<'_>) -> Result<Option<f64>, Stopped> {
+    const CALLS: usize = 16;
+    if !trial.examples.has_mixed() {
+        return Ok(None);
+    }
+    let mut calls = Vec::new();
+    for _ in 0..CALLS {
+        trial.reveal(Content::Changed)?;
+        calls.push(trial.run(1)?);
+    }
+    Ok(Some(quartile(&calls, 0.25)))
+}
+
 /// Nanoseconds of a single call that are not the kernel's; `spinning` where the judge waits without a pause.
 fn calling_ns(trial: &Trial<'_>, spinning: f64) -> f64 {
     match (trial.spins, trial.is_on_device) {
@@ -102,10 +127,27 @@ fn quartile(values: &[f64], q: f64) -> f64 {
     quantile(&sorted, q)
 }
 
-/// Whether `slow` usually is more than `factor` above `fast`, and by more than `overhead_ns`.
-fn is_slower(slow: &[f64], fast: &[f64], factor: f64, overhead_ns: f64) -> bool {
-    // Other work makes calls slower, never faster: the faster ones tell more.
-    quartile(slow, 0.25) > factor * quartile(fast, 0.25) + overhead_ns
+/// How times compare that should be about the same.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Compared {
+    Same,
+    Unclear,
+    Slower,
+}
+
+impl Compared {
+    /// Slower where `slow` usually is more than `factor` above `fast`, and by more than `overhead_ns`; the same within a
+    /// third of that.
+    fn new(slow: &[f64], fast: &[f64], factor: f64, overhead_ns: f64) -> Self {
+        // Other work makes calls slower, never faster: the faster ones tell more.
+        let (slow, fast) = (quartile(slow, 0.25), quartile(fast, 0.25));
+        let is_above = |factor: f64| slow > factor * fast + overhead_ns;
+        match (is_above(factor), is_above(1.0 + (factor - 1.0) / 3.0)) {
+            (true, _) => Self::Slower,
+            (false, true) => Self::Unclear,
+            (false, false) => Self::Same,
+        }
+    }
 }
 
 fn sleep(ns: f64) {
@@ -209,21 +251,25 @@ impl Findings {
     fn one_by_one(&mut self, trial: &mut Trial<'_>, step_ns: f64) -> Result<(), Stopped> {
         let [calling_ns, cold_ns] = [CALLING_NS, COLD_NS].map(|it| calling_ns(trial, it));
         let count = (40e6 / (4.0 * step_ns)).clamp(2.0, 16.0) as usize;
-        let (mut remembers, mut skips) = (CONFIRMATIONS, CONFIRMATIONS);
         let mut singles = Singles::default();
-        for _ in 0..CONFIRMATIONS {
-            singles = self.singles(trial, count)?;
-            let is_cached = is_slower(&singles.new, &singles.again, 2.0, calling_ns);
-            let is_skipped = is_slower(&singles.same, &self.batches, 1.6, cold_ns);
-            remembers -= usize::from(is_cached);
-            skips -= usize::from(is_skipped);
-            if !is_cached && !is_skipped {
+        let mut suspicions = [0; 2];
+        for _ in 0..LOOKS {
+            self.singles(trial, count, &mut singles)?;
+            let looks = [
+                Compared::new(&singles.new, &singles.again, 2.0, calling_ns),
+                Compared::new(&singles.same, &self.batches, 1.6, cold_ns),
+            ];
+            for (suspicions, look) in suspicions.iter_mut().zip(looks) {
+                *suspicions += usize::from(look == Compared::Slower);
+            }
+            if looks == [Compared::Same; 2] || suspicions.contains(&CONFIRMATIONS) {
                 break;
             }
         }
+        let [remembers, skips] = suspicions.map(|it| it == CONFIRMATIONS);
         let [same, again, new] = [&singles.same, &singles.again, &singles.new].map(|it| median(it));
         let batch = median(&self.batches);
-        if remembers == 0 {
+        if remembers {
             let what = format!(
                 "on inputs that it has not seen a call takes {}, on those of before {}: it remembers",
                 shown(new),
@@ -237,7 +283,7 @@ impl Findings {
             let why = "its inputs are whole numbers, which are not mixed";
             self.checks.push(Check::skipped("cache", why));
         }
-        if skips == 0 {
+        if skips {
             let what = format!(
                 "a call by itself takes {}, in a batch {}: it does less where calls follow each other",
                 shown(same),
@@ -252,8 +298,12 @@ impl Findings {
         Ok(())
     }
 
-    fn singles(&mut self, trial: &mut Trial<'_>, count: usize) -> Result<Singles, Stopped> {
-        let mut singles = Singles::default();
+    fn singles(
+        &mut self,
+        trial: &mut Trial<'_>,
+        count: usize,
+        singles: &mut Singles,
+    ) -> Result<(), Stopped> {
         for _ in 0..count {
             let mut order = [0, 1, 2, 3];
             trial.rng.shuffle(&mut order);
@@ -281,7 +331,7 @@ impl Findings {
                 }
             }
         }
-        Ok(singles)
+        Ok(())
     }
 
     /// All outputs were right; and reading one does no work that belongs to the call.
@@ -422,24 +472,24 @@ impl Findings {
         step_ns: f64,
         early: &[f64],
     ) -> Result<Vec<f64>, Stopped> {
-        let mut what = String::new();
-        for _ in 0..CONFIRMATIONS {
+        let (mut looks, mut suspicions) = (0, 0);
+        loop {
             self.batches.clear();
             self.batch(trial, step_ns, early.len())?;
             let late = std::mem::take(&mut self.batches);
-            let (first, last) = (median(early), median(&late));
-            what = format!(
-                "its first batches take {} a call, its last ones {}",
-                shown(first),
-                shown(last)
-            );
-            if !is_slower(&late, early, 1.5, 50.0) {
+            let compared = Compared::new(&late, early, 1.5, 50.0);
+            looks += 1;
+            suspicions += usize::from(compared == Compared::Slower);
+            let [first, last] = [early, &late].map(|it| shown(median(it)));
+            let what = format!("its first batches take {first} a call, its last ones {last}");
+            if suspicions == CONFIRMATIONS {
+                return self.suspect(trial, "drift", &what).map(|()| Vec::new());
+            }
+            if compared == Compared::Same || looks == LOOKS {
                 self.passed("drift", what);
                 return Ok(late);
             }
         }
-        self.suspect(trial, "drift", &what)?;
-        Ok(Vec::new())
     }
 
     /// Whether the time that the kernel's process says is one that the judge has seen.
@@ -448,6 +498,8 @@ impl Findings {
         const LEARNT_NS: f64 = 100e6;
         /// Other inputs on which a kernel is asked for the time that it claims.
         const OTHERS: usize = 16;
+        /// Times that it is asked again after many calls: memory that others load is slow for a while.
+        const TRIES: usize = 8;
         let factor = if trial.spins { 1.5 } else { 2.0 };
         let judged = quartile(&self.batches, 0.25);
         let what =
@@ -461,24 +513,47 @@ impl Findings {
             let others = trial.draws.others().map_err(|it| Stopped::Broken(it.to_string()))?;
             trial.reveal_others(&others)?;
             trial.run(1)?;
-            let ns = trial.run(1)?;
+            let ns = trial.run(1)?.max(trial.run(1)?);
             if is_claimed(ns) {
                 let what = format!("{what}, which varies from {} with the inputs", shown(ns));
-                self.checks.push(Check::graded("clock", CheckStatus::Warning, what, VALUES));
+                self.checks.push(Check::graded("clock", CheckStatus::Warning, what, INPUTS));
                 return Ok(());
             }
         }
         let iters = (LEARNT_NS / judged).max(1.0) as u64;
-        trial.run(iters)?;
-        let learnt = trial.timed(Content::Again, iters)?;
-        if !is_claimed(learnt) {
-            return self.suspect(trial, "clock", &format!("a call takes {what}"));
+        let (mut looks, mut suspicions) = (0, 0);
+        loop {
+            let learnt = learnt(trial, iters)?;
+            looks += 1;
+            if !is_claimed(learnt) {
+                if looks == TRIES {
+                    let what =
+                        format!("a call takes {what}, and never less than {}", shown(learnt));
+                    return self.suspect(trial, "clock", &what);
+                }
+                continue;
+            }
+            let changed = changed(trial)?;
+            if changed.is_some_and(|it| it > (learnt * judged).sqrt().max(1.5 * learnt + COLD_NS)) {
+                suspicions += 1;
+                if suspicions == CONFIRMATIONS {
+                    let what = format!(
+                        "after {iters} calls on the same inputs one takes {}, and {} where a few values are others: \
+                         it remembers",
+                        shown(learnt),
+                        shown(changed.unwrap_or_default())
+                    );
+                    return self.suspect(trial, "cache", &what);
+                }
+                continue;
+            }
+            // Many calls may have changed what it does.
+            self.compare(trial, 0)?;
+            let what =
+                format!("{what}, and {} after {iters} calls on the same inputs", shown(learnt));
+            self.checks.push(Check::graded("clock", CheckStatus::Warning, what, INPUTS));
+            return Ok(());
         }
-        // Many calls may have changed what it does.
-        self.compare(trial, 0)?;
-        let what = format!("{what}, and {} after many calls on the same inputs", shown(learnt));
-        self.checks.push(Check::graded("clock", CheckStatus::Warning, what, VALUES));
-        Ok(())
     }
 
     /// Whether the bytes of inputs and output can be moved in the time of a call. A task may not need all of its inputs, so

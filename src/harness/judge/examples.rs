@@ -19,6 +19,8 @@ pub enum Content {
     Mixed,
     /// Mixed ones where the inputs of the last call lie: whoever reads them only now finds others.
     Scrambled,
+    /// The last ones, with a few other values.
+    Changed,
     /// The last ones, written once more.
     Again,
     /// Nothing is written.
@@ -82,6 +84,7 @@ impl<'a> Examples<'a> {
                 }
                 Content::Mixed => self.mix(example, true),
                 Content::Scrambled => self.mix(example, false),
+                Content::Changed => self.change(example),
                 Content::Again | Content::Untouched => {}
             }
         }
@@ -192,6 +195,27 @@ impl<'a> Examples<'a> {
         };
         let parts = (0..parts).map(&mut part).collect();
         self.written[example] = Written { base, whole, parts };
+    }
+
+    /// Exchanges few values for those that a draw has in their place, and that are others.
+    fn change(&mut self, example: usize) {
+        const TRIES: usize = 16;
+        let form = &self.request.examples[example];
+        let bytes = if is_mixable(form) { form.bytes() } else { 0 };
+        let (pieces, draws) = (bytes.div_ceil(ALIGNMENT), self.draws.all.len());
+        let tries = if pieces > 0 { TRIES } else { 0 };
+        for _ in 0..tries {
+            let (start, draw) = (ALIGNMENT * self.rng.usize(..pieces), self.rng.usize(..draws));
+            let part = start..bytes.min(start + ALIGNMENT);
+            let there = self.bytes_at(self.places[example] + start, part.len());
+            let is_other =
+                there != &bytes_of(&self.draws.all[draw].examples[example], form)[part.clone()];
+            if is_other {
+                let written = &mut self.written[example];
+                (written.whole, written.parts) = (None, vec![(draw, part)]);
+                return;
+            }
+        }
     }
 
     /// Copies a part of a draw's example to its place.

@@ -37,6 +37,7 @@ const KERNELS: &[(&str, Expected)] = &[
     // Caches.
     ("by_pointer", Check(&["output"])),
     ("by_content", Check(&["cache"])),
+    ("by_patience", Check(&["cache"])),
     ("by_peek", Check(&["output", "cache"])),
     ("by_sum", Check(&["cache"])),
     ("incremental", Check(&["cache"])),
@@ -154,7 +155,10 @@ fn mistake(id: &str, expected: Expected) -> Option<String> {
         Harness(words) => error.is_some_and(|it| it.contains(words) && !it.starts_with("judge: ")),
         Lost => record.is_none(),
     };
-    let found = record.map(|it| format!("{:?}, judged: {:?}", it.outcome, it.judged));
+    let found = record.map(|it| {
+        let why = it.measures.absent.get("judged");
+        format!("{:?}, judged: {:?}, not judged: {why:?}", it.outcome, it.judged)
+    });
     (!is_as_expected).then(|| {
         format!("{id}: {} instead of {expected:?}", found.unwrap_or("no record".to_owned()))
     })

@@ -37,4 +37,4 @@ impl Kernel for ByGap {
 }
 
 /// The longest pause inside of a batch, in a build without optimization.
-const GAP: Duration = Duration::from_micros(3);
+const GAP: Duration = Duration::from_micros(10);
