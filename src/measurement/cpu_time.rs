@@ -4,7 +4,7 @@ use std::fs;
 
 /// Ticks of all CPUs since boot.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct CpuTime {
+pub struct CpuTime {
     /// In which a program or the kernel ran.
     busy: u64,
     /// In which one was ready to run and the hypervisor ran somebody else.
@@ -13,7 +13,7 @@ pub(super) struct CpuTime {
 
 impl CpuTime {
     /// The counts now; `None` where the system does not say (not Linux).
-    pub(super) fn read() -> Option<Self> {
+    pub fn read() -> Option<Self> {
         Self::parse(&fs::read_to_string("/proc/stat").ok()?)
     }
 
@@ -27,6 +27,14 @@ impl CpuTime {
             return None;
         };
         Some(Self { busy: user + nice + system + irq + softirq, stolen })
+    }
+
+    /// Nanoseconds in which CPUs did not idle since `earlier`, or would not have, had the hypervisor let them; by whole
+    /// ticks.
+    pub fn taken_since(self, earlier: Self) -> f64 {
+        const TICK_NS: f64 = 1e7;
+        let [now, before] = [self, earlier].map(|it| it.busy + it.stolen);
+        now.saturating_sub(before) as f64 * TICK_NS
     }
 
     /// Share of the CPU time asked for since `earlier` that the hypervisor gave to others. A tick

@@ -6,7 +6,7 @@ mod chain;
 pub mod conditions;
 pub mod counters;
 mod cpu_clock;
-mod cpu_time;
+pub mod cpu_time;
 mod cpufreq;
 pub mod cupti;
 pub mod energy;

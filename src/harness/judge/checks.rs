@@ -168,6 +168,17 @@ impl Findings {
         self.checks.push(Check::passed(name, value));
     }
 
+    /// Fails a check that compares times, where no other work explains them.
+    fn slower(
+        &mut self,
+        trial: &Trial<'_>,
+        check: &'static str,
+        what: &str,
+    ) -> Result<(), Stopped> {
+        trial.is_alone()?;
+        self.suspect(trial, check, what)
+    }
+
     /// Fails a check that no output decides; on a device it warns.
     fn suspect(
         &mut self,
@@ -275,7 +286,7 @@ impl Findings {
                 shown(new),
                 shown(again)
             );
-            self.suspect(trial, "cache", &what)?;
+            self.slower(trial, "cache", &what)?;
         } else if trial.examples.has_mixed() {
             let what = format!("new inputs {}, known ones {}", shown(new), shown(again));
             self.passed("cache", what);
@@ -289,7 +300,7 @@ impl Findings {
                 shown(same),
                 shown(batch)
             );
-            return self.suspect(trial, "batches", &what);
+            return self.slower(trial, "batches", &what);
         }
         self.passed(
             "batches",
@@ -350,7 +361,7 @@ impl Findings {
                 shown(read),
                 shown(batch)
             );
-            return self.suspect(trial, "deferred", &what);
+            return self.slower(trial, "deferred", &what);
         }
         if later > 0.15 * batch + 0.25 * read + calling_ns {
             let what = format!(
@@ -359,7 +370,7 @@ impl Findings {
                 shown(later),
                 shown(batch)
             );
-            return self.suspect(trial, "deferred", &what);
+            return self.slower(trial, "deferred", &what);
         }
         self.passed("deferred", format!("`output` takes {}, and as much again", shown(read)));
         Ok(())
@@ -483,7 +494,7 @@ impl Findings {
             let [first, last] = [early, &late].map(|it| shown(median(it)));
             let what = format!("its first batches take {first} a call, its last ones {last}");
             if suspicions == CONFIRMATIONS {
-                return self.suspect(trial, "drift", &what).map(|()| Vec::new());
+                return self.slower(trial, "drift", &what).map(|()| Vec::new());
             }
             if compared == Compared::Same || looks == LOOKS {
                 self.passed("drift", what);
@@ -557,11 +568,11 @@ impl Findings {
                     shown(learnt),
                     shown(changed)
                 );
-                return self.suspect(trial, "cache", &what);
+                return self.slower(trial, "cache", &what);
             }
         }
         let what = format!("a call takes {what}, and never less than {}", shown(fastest));
-        self.suspect(trial, "clock", &what)
+        self.slower(trial, "clock", &what)
     }
 
     /// Whether the bytes of inputs and output can be moved in the time of a call. A task may not need all of its inputs, so

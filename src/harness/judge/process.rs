@@ -1,8 +1,11 @@
-//! The time for which threads of the kernel's process have had a core, as the system counts it.
+//! The time for which threads of the kernel's process have had a core, as the system counts it, and other programs.
 
 use std::os::unix::fs::MetadataExt as _;
 
 use nix::unistd::Pid;
+
+use crate::harness::clock::Stopwatch;
+use crate::measurement::cpu_time::CpuTime;
 
 /// The kernel's process.
 #[derive(Debug)]
@@ -21,10 +24,7 @@ impl Process {
 
     /// Nanoseconds for which all its threads have had a core.
     pub fn ran_ns(&self) -> Option<f64> {
-        let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-        // SAFETY: it is written where there is such a clock.
-        let read = unsafe { libc::clock_gettime(self.clock?, &raw mut time) };
-        (read == 0).then_some(time.tv_sec as f64 * 1e9 + time.tv_nsec as f64)
+        read(self.clock?)
     }
 
     /// Nanoseconds for which its only thread has had a core: the time of a call on a machine that does other work, too. None
@@ -63,4 +63,44 @@ impl Process {
         };
         threads.flatten().filter_map(of_thread).collect()
     }
+}
+
+/// The machine since a process of a kernel was started.
+#[derive(Debug)]
+pub struct Machine {
+    watch: Stopwatch,
+    time: Option<CpuTime>,
+    own_ns: f64,
+}
+
+impl Machine {
+    pub fn now(process: &Process) -> Self {
+        Self { watch: Stopwatch::start(), time: CpuTime::read(), own_ns: own_ns(process) }
+    }
+
+    /// Whether programs other than the judge and the kernel, or the hypervisor, have had a tenth of all CPUs or more; false
+    /// where the system does not say.
+    pub fn does_other_work(&self, process: &Process) -> bool {
+        const SHARE: f64 = 0.1;
+        /// Nanoseconds that ticks may be wrong by.
+        const TICKS_NS: f64 = 40e6;
+        let Some((before, now)) = self.time.zip(CpuTime::read()) else { return false };
+        let others = now.taken_since(before) - (own_ns(process) - self.own_ns);
+        let cpus = std::thread::available_parallelism().map_or(1, usize::from) as f64;
+        others > SHARE * cpus * self.watch.ns() + TICKS_NS
+    }
+}
+
+/// Nanoseconds for which threads of the judge and of the kernel have had a core.
+fn own_ns(process: &Process) -> f64 {
+    let clocks = [read(libc::CLOCK_PROCESS_CPUTIME_ID), process.ran_ns()];
+    clocks.into_iter().flatten().sum()
+}
+
+/// The nanoseconds of a clock.
+fn read(clock: libc::clockid_t) -> Option<f64> {
+    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: it is written where there is such a clock.
+    let read = unsafe { libc::clock_gettime(clock, &raw mut time) };
+    (read == 0).then_some(time.tv_sec as f64 * 1e9 + time.tv_nsec as f64)
 }

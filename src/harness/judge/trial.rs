@@ -12,7 +12,7 @@ use super::child::{Command, Status};
 use super::draws::{Draw, Draws};
 use super::examples::{Content, Examples};
 use super::memory::{Area, Control, Form, Layout, PAGE, Request};
-use super::process::Process;
+use super::process::{Machine, Process};
 use super::zygote::{End, Zygote};
 use crate::harness::clock::Stopwatch;
 use crate::refusal::Refusal;
@@ -21,6 +21,9 @@ use crate::verify::Judge;
 
 /// Seconds that a command may take, if its calls are not expected to take longer.
 const LIMIT_S: f64 = 60.0;
+
+/// Why a kernel is not judged whose times other programs have changed.
+const OTHER_WORK: &str = "other work has taken its threads their cores; measure on a quiet machine";
 
 /// The end of a trial before its last question.
 #[derive(Debug)]
@@ -46,6 +49,7 @@ pub struct Trial<'a> {
     pub is_on_device: bool,
     pub examples: Examples<'a>,
     pub process: Process,
+    machine: Machine,
     request: &'a Request,
     layout: &'a Layout,
     memory: NonNull<u8>,
@@ -78,6 +82,7 @@ impl<'a> Trial<'a> {
         let mut rng = Rng::with_seed(seed as u64);
         let examples = Examples::new(draws, request, layout, (memory, control), rng.fork());
         let process = Process::new(zygote.start(request).map_err(Stopped::Broken)?);
+        let machine = Machine::now(&process);
         let mut trial = Self {
             draws,
             rng,
@@ -87,6 +92,7 @@ impl<'a> Trial<'a> {
             is_on_device: false,
             examples,
             process,
+            machine,
             request,
             layout,
             memory,
@@ -174,9 +180,7 @@ impl<'a> Trial<'a> {
             }
             self.disturbed += 1;
             if self.disturbed > MOST.max(self.tries / 2) {
-                let why =
-                    "other work has taken its threads their cores; measure on a quiet machine";
-                return Err(Stopped::Unjudged(why.to_owned()));
+                return Err(Stopped::Unjudged(OTHER_WORK.to_owned()));
             }
         }
     }
@@ -258,6 +262,14 @@ impl<'a> Trial<'a> {
     /// The failure of a check, with the call that showed it.
     pub fn failed(&self, check: &'static str, what: &str) -> Stopped {
         Stopped::Failed { check, what: format!("call {}: {what}", self.calls) }
+    }
+
+    /// A kernel is not judged by times that other programs may have made what they are.
+    pub fn is_alone(&self) -> Result<(), Stopped> {
+        match self.machine.does_other_work(&self.process) {
+            true => Err(Stopped::Unjudged(OTHER_WORK.to_owned())),
+            false => Ok(()),
+        }
     }
 
     fn command(&mut self, command: Command, iters: u64) -> Result<f64, Stopped> {

@@ -109,7 +109,7 @@ const KERNELS: &[(&str, Expected)] = &[
 
 /// The record of a run of one case; none where the run wrote none.
 fn run(id: &str) -> Option<Record> {
-    let workspace = TestWorkspace::new();
+    let workspace = TestWorkspace::new().alone();
     let output = workspace.benchmark("kernels", &["--exact", id]);
     let has_written = workspace.path("criterion-torch/new/kernels.jsonl").exists();
     let records = if has_written { workspace.records("new", "kernels") } else { Vec::new() };
@@ -197,7 +197,7 @@ const OTHERS: &[(&str, Expected)] = &[
 /// Its task has an input that changes nothing.
 const IDLE: &str = "kernels/judged/idle/cpu/kernel/f32-128";
 
-/// One test, because a kernel is timed, and others beside it would disturb it.
+/// One test, and no other beside it: kernels are timed.
 #[test]
 #[cfg(target_os = "linux")]
 fn every_cheat_is_caught_and_no_honest_kernel_is_accused() {

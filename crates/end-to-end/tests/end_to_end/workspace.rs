@@ -3,6 +3,7 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
+use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use plan::Case;
 use serde::de::DeserializeOwned;
@@ -11,17 +12,35 @@ use serde_json::Value;
 /// This package, in which benchmarks run as `cargo bench` runs them.
 const PACKAGE: &str = env!("CARGO_MANIFEST_DIR");
 
+/// Held while a benchmark runs: by several, or by one that is alone.
+#[expect(dead_code, reason = "held")]
+enum Turn {
+    Beside(RwLockReadGuard<'static, ()>),
+    Alone(RwLockWriteGuard<'static, ()>),
+}
+
+impl Turn {
+    fn new(is_alone: bool) -> Self {
+        static BENCHMARKS: RwLock<()> = RwLock::new(());
+        match is_alone {
+            true => Self::Alone(BENCHMARKS.write().unwrap_or_else(PoisonError::into_inner)),
+            false => Self::Beside(BENCHMARKS.read().unwrap_or_else(PoisonError::into_inner)),
+        }
+    }
+}
+
 /// A folder with criterion's and our own files of the runs.
 pub struct TestWorkspace {
     folder: tempfile::TempDir,
     variables: Vec<(&'static str, OsString)>,
     on_small_pages: bool,
+    is_alone: bool,
 }
 
 impl TestWorkspace {
     pub fn new() -> Self {
         let folder = tempfile::tempdir().expect("a temporary folder");
-        Self { folder, variables: Vec::new(), on_small_pages: false }
+        Self { folder, variables: Vec::new(), on_small_pages: false, is_alone: false }
     }
 
     /// From now on with a variable that names a path in its folder.
@@ -42,6 +61,12 @@ impl TestWorkspace {
         self
     }
 
+    /// From now on while no other test of this program runs a benchmark.
+    pub fn alone(mut self) -> Self {
+        self.is_alone = true;
+        self
+    }
+
     pub fn path(&self, inside: &str) -> PathBuf {
         self.folder.path().join(inside)
     }
@@ -56,6 +81,7 @@ impl TestWorkspace {
         if self.on_small_pages {
             without_huge_pages(&mut command);
         }
+        let _turn = Turn::new(self.is_alone);
         command.output().unwrap_or_else(|error| panic!("{}: {error}", program.display()))
     }
 
@@ -81,6 +107,7 @@ impl TestWorkspace {
         cargo.current_dir(Path::new(PACKAGE).join("../.."));
         cargo.env("BENCH_CONFIG", Path::new(PACKAGE).join("configs").join(config));
         cargo.env("CRITERION_HOME", self.path("criterion"));
+        let _turn = Turn::new(self.is_alone);
         succeeded(&cargo.output().expect("cargo can be started"))
     }
 
