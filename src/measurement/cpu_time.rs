@@ -9,6 +9,7 @@ pub struct CpuTime {
     busy: u64,
     /// In which one was ready to run and the hypervisor ran somebody else.
     stolen: u64,
+    cpus: u32,
 }
 
 impl CpuTime {
@@ -26,15 +27,21 @@ impl CpuTime {
         let [user, nice, system, _idle, _iowait, irq, softirq, stolen, ..] = ticks[..] else {
             return None;
         };
-        Some(Self { busy: user + nice + system + irq + softirq, stolen })
+        let cpus = stat.lines().skip(1).take_while(|line| line.starts_with("cpu")).count() as u32;
+        Some(Self { busy: user + nice + system + irq + softirq, stolen, cpus })
     }
 
-    /// Nanoseconds in which CPUs did not idle since `earlier`, or would not have, had the hypervisor let them; by whole
-    /// ticks.
+    /// Nanoseconds in which a CPU did not idle since `earlier`, or would not have, had the hypervisor let it: the mean of all
+    /// CPUs, by whole ticks.
     pub fn taken_since(self, earlier: Self) -> f64 {
         const TICK_NS: f64 = 1e7;
         let [now, before] = [self, earlier].map(|it| it.busy + it.stolen);
-        now.saturating_sub(before) as f64 * TICK_NS
+        now.saturating_sub(before) as f64 * TICK_NS / self.per_cpu()
+    }
+
+    /// The number by which a time of all CPUs becomes their mean.
+    pub fn per_cpu(self) -> f64 {
+        f64::from(self.cpus.max(1))
     }
 
     /// Share of the CPU time asked for since `earlier` that the hypervisor gave to others. A tick
@@ -57,7 +64,7 @@ mod tests {
 
     #[test]
     fn the_first_line_is_that_of_all_cpus() {
-        let expected = CpuTime { busy: 50_964, stolen: 61 };
+        let expected = CpuTime { busy: 50_964, stolen: 61, cpus: 1 };
         assert_eq!(CpuTime::parse(STAT), Some(expected));
         // Before Linux 2.6.11 nothing was said of steal.
         assert_eq!(CpuTime::parse("cpu 1 2 3 4 5 6 7\n"), None);
@@ -66,14 +73,16 @@ mod tests {
 
     #[test]
     fn steal_is_a_share_of_what_was_asked_for() {
-        let start = CpuTime { busy: 1000, stolen: 50 };
+        let start = CpuTime { busy: 1000, stolen: 50, cpus: 2 };
         let steal = |busy: u64, stolen: u64| {
-            CpuTime { busy: 1000 + busy, stolen: 50 + stolen }.steal_since(start)
+            CpuTime { busy: 1000 + busy, stolen: 50 + stolen, cpus: 2 }.steal_since(start)
         };
         assert_eq!(steal(89, 11), Some(0.1));
         assert_eq!(steal(9, 1), Some(0.0));
         assert_eq!(steal(10, 0), Some(0.0));
         assert_eq!(steal(0, 0), None);
+        let later = CpuTime { busy: 1005, stolen: 51, cpus: 2 };
+        assert_eq!(later.taken_since(start), 30e6);
     }
 
     #[cfg(target_os = "linux")]

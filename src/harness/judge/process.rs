@@ -82,12 +82,11 @@ impl Machine {
     /// where the system does not say.
     pub fn does_other_work(&self, process: &Process) -> bool {
         const SHARE: f64 = 0.1;
-        /// Nanoseconds that ticks may be wrong by.
-        const TICKS_NS: f64 = 40e6;
+        /// Nanoseconds that the ticks of a CPU may be wrong by.
+        const TICKS_NS: f64 = 20e6;
         let Some((before, now)) = self.time.zip(CpuTime::read()) else { return false };
-        let others = now.taken_since(before) - (own_ns(process) - self.own_ns);
-        let cpus = std::thread::available_parallelism().map_or(1, usize::from) as f64;
-        others > SHARE * cpus * self.watch.ns() + TICKS_NS
+        let own = (own_ns(process) - self.own_ns) / now.per_cpu();
+        now.taken_since(before) - own > SHARE * self.watch.ns() + TICKS_NS
     }
 }
 

@@ -142,7 +142,11 @@ fn attention_alone(row: &Row) {
     let fusions = profile["fusion_profiles"].as_object().expect("an object");
     for pattern in ["QK_AttentionScores", "QK_Softmax", "FullAttention_SDPA"] {
         let of_pattern = fusions.iter().filter(|(_, it)| it["fusion_pattern"] == pattern);
-        assert_eq!(of_pattern.count(), 2 + 1, "two sizes, and the largest by its name: {pattern}");
+        assert_eq!(
+            of_pattern.count(),
+            2 + 1,
+            "two sizes, and the largest by its name: {fusions:#?}"
+        );
         assert!(number(&fusions[pattern], "speedup_factor") > 0.0);
     }
     assert_eq!(fusions.len(), 3 * 3);
