@@ -1,4 +1,4 @@
-//! Skips every second call where its inputs can be written to, as in the process of a harness; `clock` should catch it.
+//! Skips two of three calls where its inputs can be written to, as in the process of a harness; `clock` should catch it.
 
 use super::kernel::ProblemSize;
 use super::kernel::honest::Honest;
@@ -24,7 +24,7 @@ impl Kernel for SkipsALittle {
 
     fn run(&mut self, examples: &[Tensor]) -> Result<(), Refusal> {
         self.calls += 1;
-        if self.calls > 3 && self.calls.is_multiple_of(2) && !is_read_only(&examples[0]) {
+        if self.calls > 3 && !self.calls.is_multiple_of(3) && !is_read_only(&examples[0]) {
             return Ok(());
         }
         self.honest.compute(examples)
