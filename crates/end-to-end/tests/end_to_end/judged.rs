@@ -132,8 +132,17 @@ fn is_unjudged(record: &Record, why: &str) -> bool {
     record.measures.absent.get("judged").is_some_and(|it| it.starts_with(why))
 }
 
-/// The reason why a case did not end as expected.
+/// The reason why a case did not end as expected. Times vary, and a cheat is missed in one of hundreds of runs on a busy
+/// machine: two of three decide. An honest kernel has one.
 fn mistake(id: &str, expected: Expected) -> Option<String> {
+    let first = mistake_once(id, expected)?;
+    let is_cheat = matches!(expected, Check(_) | Caught);
+    let is_caught = is_cheat && (0..2).all(|_| mistake_once(id, expected).is_none());
+    eprintln!("{first}; twice more as expected: {is_caught}");
+    (!is_caught).then_some(first)
+}
+
+fn mistake_once(id: &str, expected: Expected) -> Option<String> {
     let Some(record) = quiet(id) else {
         crate::skip::hardware(format!("{id}: other tests take its threads their cores"));
         return None;
