@@ -98,18 +98,19 @@ fn learnt(trial: &mut Trial<'_>, iters: u64) -> Result<f64, Stopped> {
     trial.run(iters)
 }
 
-/// Nanoseconds of a call on the inputs of the one before, but for a few values; none where no values are mixed.
-fn changed(trial: &mut Trial<'_>) -> Result<Option<f64>, Stopped> {
+/// Whether calls take longer once a few values are others than the inputs of the calls before, each by itself.
+fn is_slower_changed(trial: &mut Trial<'_>) -> Result<bool, Stopped> {
     const CALLS: usize = 16;
     if !trial.examples.has_mixed() {
-        return Ok(None);
+        return Ok(false);
     }
-    let mut calls = Vec::new();
-    for _ in 0..CALLS {
-        trial.reveal(Content::Changed)?;
-        calls.push(trial.run(1)?);
-    }
-    Ok(Some(quartile(&calls, 0.25)))
+    let mut calls = |content: Content| {
+        let call = |_| trial.reveal(content).and_then(|()| trial.run(1));
+        (0..CALLS).map(call).collect::<Result<Vec<f64>, Stopped>>()
+    };
+    let (known, changed) = (calls(Content::Untouched)?, calls(Content::Changed)?);
+    let calling_ns = calling_ns(trial, CALLING_NS);
+    Ok(Compared::new(&changed, &known, 2.0, calling_ns) == Compared::Slower)
 }
 
 /// Nanoseconds of a single call that are not the kernel's; `spinning` where the judge waits without a pause.
@@ -551,8 +552,7 @@ impl Findings {
             if !is_claimed(learnt) {
                 continue;
             }
-            let changed = changed(trial)?.unwrap_or(learnt);
-            if changed < (learnt * judged).sqrt().max(1.5 * learnt + COLD_NS) {
+            if !is_slower_changed(trial)? {
                 // Many calls may have changed what it does.
                 self.compare(trial, 0)?;
                 let what =
@@ -563,10 +563,9 @@ impl Findings {
             suspicions += 1;
             if suspicions == CONFIRMATIONS {
                 let what = format!(
-                    "after {iters} calls on the same inputs one takes {}, and {} where a few values are others: it \
-                     remembers",
-                    shown(learnt),
-                    shown(changed)
+                    "after {iters} calls on the same inputs one takes {}, and far longer where a few values are \
+                     others: it remembers",
+                    shown(learnt)
                 );
                 return self.slower(trial, "cache", &what);
             }
