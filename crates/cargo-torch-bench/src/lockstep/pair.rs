@@ -14,8 +14,8 @@ pub const SIDES: [usize; 2] = [0, 1];
 pub type Times = [BTreeMap<String, f64>; 2];
 
 /// Measures both sides in fresh processes. `first` begins, and the sides take turns: while one measures, the other waits
-/// for its word, and uses no processor. The second value says whether
-/// they came to their end: after `until` nobody waits for them.
+/// for its word, and uses no processor. The second value says whether they came to
+/// their end: after `until` nobody waits for them.
 pub fn measure(
     programs: [&Program; 2],
     arguments: &[String],

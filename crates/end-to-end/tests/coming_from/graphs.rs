@@ -145,7 +145,7 @@ fn attention_alone(row: &Row) {
         assert_eq!(
             of_pattern.count(),
             2 + 1,
-            "two sizes, and the largest by its name: {fusions:#?}"
+            "two sizes, and the largest by its name: {pattern} of {fusions:#?}"
         );
         assert!(number(&fusions[pattern], "speedup_factor") > 0.0);
     }
