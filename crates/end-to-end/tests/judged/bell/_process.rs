@@ -2,9 +2,36 @@
 
 use std::fs::{File, read_to_string};
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex};
+use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use criterion_torch::kernel::prelude::*;
+
+/// A thread that goes on when a call is over.
+pub struct Worker {
+    /// Works a little, so long after the last call; false where it is done.
+    work: fn(Duration) -> bool,
+    /// The end of the last call.
+    ended: Arc<Mutex<Instant>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Worker {
+    pub fn new(work: fn(Duration) -> bool) -> Self {
+        Self { work, ended: Arc::new(Mutex::new(Instant::now())), thread: None }
+    }
+
+    /// Has it work from the end of this call on.
+    pub fn begin(&mut self) {
+        *self.ended.lock().expect("no panic") = Instant::now();
+        if self.thread.as_ref().is_none_or(JoinHandle::is_finished) {
+            let (work, ended) = (self.work, Arc::clone(&self.ended));
+            let rest = move || ended.lock().expect("no panic").elapsed();
+            self.thread = Some(std::thread::spawn(move || while work(rest()) {}));
+        }
+    }
+}
 
 /// Keeps a processor busy.
 pub fn spin(time: Duration) {

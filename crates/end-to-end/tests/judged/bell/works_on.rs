@@ -1,19 +1,15 @@
 //! Computes, and leaves a thread that works until 50 ms after the last call; `threads` should catch it.
 
-use std::sync::{Arc, Mutex};
-use std::thread::JoinHandle;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use super::kernel::ProblemSize;
 use super::kernel::honest::Honest;
-use super::kernel::process::spin;
+use super::kernel::process::{Worker, spin};
 use criterion_torch::kernel::prelude::*;
 
 pub struct WorksOn {
     honest: Honest,
-    /// The end of the last call.
-    ended: Arc<Mutex<Instant>>,
-    working: Option<JoinHandle<()>>,
+    worker: Worker,
 }
 
 impl Kernel for WorksOn {
@@ -25,16 +21,12 @@ impl Kernel for WorksOn {
         context: &KernelContext,
     ) -> Result<Self, Refusal> {
         let honest = Honest::new(size, parameters, context)?;
-        Ok(Self { honest, ended: Arc::new(Mutex::new(Instant::now())), working: None })
+        Ok(Self { honest, worker: Worker::new(work) })
     }
 
     fn run(&mut self, examples: &[Tensor]) -> Result<(), Refusal> {
         self.honest.compute(examples)?;
-        *self.ended.lock().expect("no panic") = Instant::now();
-        if self.working.as_ref().is_none_or(JoinHandle::is_finished) {
-            let ended = Arc::clone(&self.ended);
-            self.working = Some(std::thread::spawn(move || work(&ended)));
-        }
+        self.worker.begin();
         Ok(())
     }
 
@@ -43,8 +35,7 @@ impl Kernel for WorksOn {
     }
 }
 
-fn work(ended: &Mutex<Instant>) {
-    while ended.lock().expect("no panic").elapsed() < Duration::from_millis(50) {
-        spin(Duration::from_micros(100));
-    }
+fn work(rest: Duration) -> bool {
+    spin(Duration::from_micros(100));
+    rest < Duration::from_millis(50)
 }
